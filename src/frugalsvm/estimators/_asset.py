@@ -1,6 +1,5 @@
 """What ASSET's classifier and regressor share: parameters, batch training, streams, scores."""
 
-import numbers
 from contextlib import nullcontext
 from functools import partial
 from typing import Any
@@ -9,24 +8,17 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from frugalsvm.arrays.namespace import HOST, arrays_on, best_device, on_host
-from frugalsvm.arrays.sources import HostSource, dense_rows
+from frugalsvm.arrays.namespace import HOST, arrays_on, best_device
+from frugalsvm.arrays.sources import dense_rows
 from frugalsvm.compiling.threads import blas_threads, thread_count
-from frugalsvm.core.capabilities import offers
-from frugalsvm.core.moments import moments_of
-from frugalsvm.core.origin import origin_of_moments
 from frugalsvm.estimators._asset_path import PathOfC
 from frugalsvm.estimators._asset_saved import LOW_RANK
-from frugalsvm.estimators._auto import chooses, is_auto
-from frugalsvm.estimators._batches import Batches
+from frugalsvm.estimators._auto import is_auto
 from frugalsvm.estimators._calibrated import n_held_out
-from frugalsvm.estimators._kernel_model import KernelEstimator
 from frugalsvm.estimators._maps import LANDMARKS, check_map, landmark_rows
-from frugalsvm.estimators._metric import check_metric, most_rows
 from frugalsvm.estimators._origin import absolute_rows
-from frugalsvm.estimators._progress import begin_callbacks, check_verbose, end_callbacks, following, with_callbacks
+from frugalsvm.estimators._progress import following
 from frugalsvm.estimators._scoring import rows_to_score
-from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators._validation import (
     AS_IT_IS,
     check_choice,
@@ -35,21 +27,21 @@ from frugalsvm.estimators._validation import (
     parsed_bytes,
 )
 from frugalsvm.estimators._warnings import warn_at_limit, warn_if_above
-from frugalsvm.estimators._writable import forget_learned, prepare_to_learn
-from frugalsvm.exceptions import ParameterError
+from frugalsvm.estimators._writable import forget_learned
+from frugalsvm.estimators.protocol import Fits
 from frugalsvm.lowrank.backends.compiled import CompiledStorage
-from frugalsvm.lowrank.backends.torch import STORED_AS, TorchStorage, device_values
+from frugalsvm.lowrank.backends.torch import TorchStorage, device_values
 from frugalsvm.lowrank.continuation import certified, solve
-from frugalsvm.lowrank.epochs import parameters_of, run_epochs
+from frugalsvm.lowrank.epochs import run_epochs
 from frugalsvm.lowrank.losses import losses_for
-from frugalsvm.lowrank.maps import MapPlan, linear_values, map_bytes, moved_map, n_candidates, raw_weights, width_of
-from frugalsvm.lowrank.nystroem import Nystroem, with_whitening
+from frugalsvm.lowrank.maps import MapPlan, linear_values, map_bytes, n_candidates, raw_weights, width_of
+from frugalsvm.lowrank.nystroem import Nystroem
 from frugalsvm.lowrank.passes import Passes
-from frugalsvm.lowrank.stream import LENGTH, Learned, Method, Stream, learn_batch, nothing_yet, with_weight
+from frugalsvm.lowrank.stream import nothing_yet, with_weight
 from frugalsvm.lowrank.subgradient import STEP
 from frugalsvm.lowrank.training import Data, Watcher, new_training, validation_scores
 
-__all__ = ["NEWTON_STEPS", "SOLVERS", "LowRankMachine"]
+__all__ = ["NEWTON_STEPS", "SOLVERS", "LowRankMachine", "new_generator"]
 
 SOLVERS = ("newton", "asset", "asset*")
 NEWTON_STEPS, _EPOCHS = 30, 20  # unless max_iter says otherwise
@@ -68,19 +60,20 @@ def _tell(machine, progress, problem, point, step):
     progress.advance(1, f"objective {objective:.4g} on {problem.n_rows:,} rows, {promised:.2g} of it in reach")
 
 
-def _generator(random_state):
+def new_generator(random_state):
+    """A generator whose seed is the next number of a random state."""
     return np.random.default_rng(random_state.randint(2**31))
 
 
-class LowRankMachine(PathOfC, KernelEstimator):
+class LowRankMachine(PathOfC, Fits):
     """Base of estimators that are linear in Nystroem or Fourier features, learned in batch or as a stream.
 
     The model is ``_map`` and ``_weights``, an output's weights and intercept in each row. Of a stream, ``_steps`` is
     the run of subgradient steps and ``_first`` the examples that landmarks will be made of; see
     `frugalsvm.lowrank.stream`.
 
-    Subclasses define ``_for_classes``, ``_examples`` (rows, labels or values, weights of `fit`), ``_surveyed`` (labels
-    or values and weights of `fit_batches`), ``_n_outputs``, ``_targets`` and ``quality``.
+    Subclasses define ``_for_classes``, ``_examples``, ``_n_outputs``, ``_targets`` (those of the solver) and
+    ``quality``.
 
     Parameters
     ----------
@@ -93,18 +86,6 @@ class LowRankMachine(PathOfC, KernelEstimator):
     kernel : str, KernelSum or callable
         Kernel, see :ref:`kernels`; a `KernelSum` of several; or a function ``kernel(A, B)`` of your own that returns
         the values of all pairs of rows.
-    solver : {"newton", "asset", "asset*"}
-        How `fit` solves the problem: truncated Newton, by far the fastest and the only one that comes near the
-        optimum; or the stochastic subgradient steps of the paper, ``"asset"`` with steps that fall like
-        ``1 / sqrt(t)`` and an unpenalized intercept, ``"asset*"`` with steps of ``1 / (lambda t)``, where an
-        intercept is penalized. `partial_fit` takes subgradient steps always, those of "asset" for "newton".
-    fit_intercept : bool
-    alpha : float
-        The regularization strength lambda; replaces C. Set it for streams.
-    landmarks : {"uniform", "kmeans++", "kmeans"} or array of shape (n_landmarks, n_features)
-        Random rows; rows that are spread out; or means of the rows around these, which are better for images and cost
-        about as much as the kernel values of ten thousand rows. An array has landmarks of your own, and
-        ``n_components`` does not count then.
     rank : int
         Maximum number of features that the Nystroem map keeps, those with the largest eigenvalues.
     eigenvalue_threshold : float
@@ -113,58 +94,21 @@ class LowRankMachine(PathOfC, KernelEstimator):
     structured : bool or "auto"
         Whether Fourier features use Hadamard transforms instead of a matrix product: as accurate, and several times
         faster for wide rows. "auto" takes the faster.
-    max_iter : int
-        Newton steps of each stage (None is 30), or epochs of subgradient steps (None is 20).
-    tol : float
-        Newton steps end when the next would reduce the objective by a smaller share than this. The default ends about
-        0.1 % above the optimum.
-    average : "suffix", int or False
-        What subgradient steps return: the mean of the last half of all iterates; of this many last ones (the paper has
-        100, which is far less accurate); or the last.
-    early_stopping : bool
-        Whether to stop when the score on the validation set has not risen for ``n_iter_no_change`` steps or epochs, and
-        take the model that did best on them.
-    validation_fraction : float
-        Share of rows in the validation set, for early stopping and for choosing C.
-    cv : int
-        Number of folds, to choose C from a list by cross-validation instead of on a validation set. Folds and values
-        share all kernel values; on a GPU they are solved side by side.
-    n_iter_no_change : int
     memory : str
         On the CPU: limit for features and what is computed from them. If all features take more, they are computed
         again in every pass, which takes several times as long.
-    device : {"cpu", "cuda", "auto"}
-        Where `fit` and predictions are computed: compiled code on the CPU, or PyTorch on a GPU (``"cuda:1"`` is the
-        second), for which the extra ``torch`` must be installed. "auto" takes a GPU if there is one. Rows can be
-        arrays, CSR matrices or tensors; `partial_fit` takes its steps on the CPU.
-    dtype : {"float32", "tf32", "float16"}
-        On a GPU: "tf32" rounds the products in kernel values to 11 bits, which is faster for wide rows; "float16"
-        stores kernel values in half the memory.
-    memory_limit : str
-        On a GPU: limit for rows, features and what is computed from them; None is most of the free memory. What does
-        not fit is computed again in every pass, and rows that do not fit are sent again.
-    n_jobs : int
-        Threads; None is one, -1 all cores. `fit`, predictions and the features of `partial_fit` go through rows in
-        blocks, side by side; subgradient steps are taken one after another. Results are the same up to rounding.
-    random_state : int, RandomState instance or None
-        For landmarks, frequencies, samples of rows and the order of steps.
 
     Attributes
     ----------
-    suboptimality_bound_ : float
-        How far it may be above the optimum of the same features, by duality: the truth is often a tenth of that. A
-        smaller ``tol`` makes both smaller.
-    best_validation_score_ : float
-        With early stopping.
-    landmarks_, dual_coef_ : ndarray or None
-        With a Nystroem map: ``decision_function(X) == kernel(X, landmarks_) @ dual_coef_.T + intercept_``.
-    coef_ : ndarray of shape (n_outputs, n_map_features)
-        Weights of the features.
     rank_ : int
         Number of features.
-    n_iter_ : int
-        Newton steps, in all stages, or epochs.
     """
+
+    # What only some estimators have a parameter for
+    C: Any = 1.0
+    alpha: Any = None
+    solver, fit_intercept, average, early_stopping = "newton", True, False, False
+    device, dtype, memory_limit, metric = "cpu", "float32", None, None
 
     _saved = LOW_RANK
     _for_classes: bool
@@ -198,52 +142,17 @@ class LowRankMachine(PathOfC, KernelEstimator):
     # --- parameters -----------------------------------------------------------------------------------------
 
     def _check_params(self):
-        check_choice("loss", self.loss, losses_for(classes=self._for_classes))
-        check_choice("solver", self.solver, SOLVERS)
         check_choice("structured", self.structured, ("auto", True, False))
         check_count("n_components", self.n_components)
         check_map(self.feature_map, self.kernel, self.landmarks, self.structured, self._landmarks)
-        if callable(self.kernel):
-            for name, usual in (("metric", None), ("device", "cpu")):
-                if getattr(self, name) is not usual and getattr(self, name) != usual:
-                    raise ValueError(f"A KernelSum or a kernel function of your own needs {name}={usual!r}.")
-        else:
-            check_metric(self.metric, self.kernel)
-        if is_auto(self.C) and not self._for_classes:
-            raise ParameterError("C", self.C, "a positive number or a list of them")
-        for value in self._all_C():
-            check_positive("C", value)
-        if self.alpha is not None:
-            check_positive("alpha", self.alpha)
-            if self._is_path():
-                raise ValueError("alpha replaces C: with a list of C, it must be None.")
         if self.rank is not None:
             check_count("rank", self.rank)
         if self.max_iter is not None:
             check_count("max_iter", self.max_iter)
         check_positive("eigenvalue_threshold", self.eigenvalue_threshold, zero=True)
         check_positive("tol", self.tol, zero=True)
-        check_count("n_iter_no_change", self.n_iter_no_change)
         parsed_bytes("memory", self.memory)
         thread_count(self.n_jobs)  # on a GPU it would not be checked otherwise
-        self._check_device()
-        if self.average is not False and self.average != "suffix":
-            check_count("average", self.average)
-        share = self.validation_fraction
-        if self._holds_out() and not (isinstance(share, numbers.Real) and 0 < float(share) < 1):
-            raise ParameterError("validation_fraction", share, "between 0 and 1")
-        self._check_path()
-
-    def _check_device(self):
-        check_choice("dtype", self.dtype, STORED_AS)
-        if self.memory_limit is not None:
-            parsed_bytes("memory_limit", self.memory_limit)
-        if self._device() == "cpu":
-            return
-        self._arrays()  # says what is missing
-        for name, usual in (("solver", "newton"), ("early_stopping", False)):
-            if getattr(self, name) != usual:
-                raise ValueError(f"{name}={getattr(self, name)!r} is for device='cpu', not {self.device!r}.")
 
     def _holds_out(self):
         return self.early_stopping or (self._is_path() and self.cv is None)
@@ -283,22 +192,6 @@ class LowRankMachine(PathOfC, KernelEstimator):
         """Weights and intercepts from those of the solver."""
         return parameters
 
-    def _in_units_of_solver(self, parameters):
-        """The other way round."""
-        return parameters
-
-    def _begin_steps(self, n_rows, targets, weights):
-        """The loss and the penalty of a stream that begins with some targets, as if it had ``n_rows`` rows."""
-        return self.new_loss(), self.penalty_for(getattr(self, "C_", self._all_C()[-1]), n_rows)
-
-    def _standardized(self, targets):
-        """Targets (n_outputs, n_rows) as the solver takes them."""
-        return targets
-
-    def _on_own_scale(self, targets, weights):
-        """Targets (n_outputs, n_rows) for choices from some rows, before there is a scale for all."""
-        return targets
-
     def _unit(self, targets, weights):
         """In units of which losses are smoothed."""
         return 1.0
@@ -316,95 +209,15 @@ class LowRankMachine(PathOfC, KernelEstimator):
 
     # --- batch training -------------------------------------------------------------------------------------
 
-    @with_callbacks
-    def fit(self, X, y, sample_weight=None):
-        """Learn from all rows.
+    def _start(self, X, targets, random_state, *, whole):
+        # Streams of classes go on with the numbers that a metric was learned with.
+        same = self._for_classes and not whole
+        rng = new_generator(random_state if same else check_random_state(self.random_state))
+        self.begin(self._new_kernel(X), not isinstance(X, np.ndarray), rng)
 
-        Ctrl-C leaves the model that was there before.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the examples; rows of weight 0 are ignored.
-
-        Returns
-        -------
-        self
-        """
-        begin_callbacks(self, X, y)
-        with unchanged_on_error(self):
-            self._check_params()
-            check_verbose(self)
-            X, y, weights = self._examples(X, y, sample_weight)
-            random_state = check_random_state(self.random_state)
-            X = self._with_metric(X, lambda: self._targets(y, HOST), weights, random_state, whole=True)
-            self._begin_with(X)
-            X = self._with_origin(X, whole=True)
-            self._fit_rows(X, self._targets(y, self._arrays()), weights)
-            self._look_back(X, y, weights)
-        end_callbacks(self, X, y)
-        return self
-
-    def fit_batches(self, batches):
-        """Learn from data that does not fit into memory, read batch by batch, several times.
-
-        Features are computed again in every pass, and what is kept at a time is within ``memory``.
-
-        Parameters
-        ----------
-        batches : iterable or callable
-            Batches ``(X, y)`` or ``(X, y, sample_weight)``: a list, any object that can be iterated again and again, or
-            a function that returns a new iterator. They are the same rows in the same order every time.
-
-        Returns
-        -------
-        self
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from frugalsvm import ASSETClassifier
-        >>> X = np.random.default_rng(0).normal(size=(5000, 3))
-        >>> y = np.sin(3 * X[:, 0]) > 0
-        >>> def batches():  # a file would be read here
-        ...     for start in range(0, 5000, 1000):
-        ...         yield X[start : start + 1000], y[start : start + 1000]
-        >>> model = ASSETClassifier(n_components=64, C=10, memory="1MB", random_state=0).fit_batches(batches)
-        >>> model.score(X, y) > 0.9
-        True
-        """
-        with unchanged_on_error(self):
-            self._check_params()
-            batches = Batches(batches)
-            survey = batches.survey(self)
-            y, weights = self._surveyed(survey)
-            moments = self._moments_in_metric(batches, survey.moments, y, weights)
-            kernel = self._new_kernel(moments)
-            self.begin(kernel, False, _generator(check_random_state(self.random_state)))
-            self._origin = origin_of_moments(moments, np.float32) if offers(kernel, "shift_invariant") else None
-            targets = self._targets(y, self._arrays())
-            del survey, y  # as long as all targets
-            self._fit_batches(batches.seen_by(self), targets, weights)
-        return self
-
-    def _moments_in_metric(self, batches, moments, y, weights):
-        """The moments of rows as the kernel will see them: with a metric, of those that it is learned from."""
-        if self.metric is None and not chooses(self):
-            return moments
-        n_rows, random_state = moments.n_rows, check_random_state(self.random_state)
-        n_some = min(n_rows, most_rows(self.n_features_in_))
-        index = np.sort(_generator(random_state).choice(n_rows, n_some, replace=False))
-        X = dense_rows(HostSource(HOST, batches.rows, n_rows).take(index))
-        targets, some = self._targets(y, HOST), None if weights is None else weights[index]
-        return moments_of(self._with_metric(X, lambda: targets[:, index], some, random_state, whole=True))
-
-    def _begin_with(self, X, random_state=None):
-        """A machine for rows like these that has learned nothing."""
-        kernel = self._new_kernel(X)
-        rng = _generator(random_state or check_random_state(self.random_state))
-        self.begin(kernel, not isinstance(X, np.ndarray), rng)
+    def _learn_all(self, X, targets, weights, random_state):
+        self._fit_rows(X, self._targets(targets, self._arrays()), weights)
+        self._look_back(X, targets, weights)
 
     def begin(self, kernel, sparse, rng):
         """Forget all, and be ready to learn rows with a kernel."""
@@ -440,21 +253,6 @@ class LowRankMachine(PathOfC, KernelEstimator):
     def given_landmarks(self):
         """Landmarks that users pass, as the kernel sees them."""
         return self._as_seen(landmark_rows(self, self.landmarks), np.float32)
-
-    def _fit_batches(self, batches, targets, weights):
-        """Learn rows that are read again in every pass."""
-        n_rows, unit = targets.shape[1], self._unit(targets, weights)
-        if self._device() != "cpu" and (self._is_path() or self._calibrates):
-            what = "A list of C" if self._is_path() else "calibrate"
-            raise ValueError(f"{what} needs a validation set: on a device, pass arrays to `fit`.")
-        weights = np.ones(n_rows, np.float32) if weights is None else weights.astype(np.float32)
-        if isinstance(self.landmarks, str):
-            n_drawn = n_candidates(self.landmarks, self.n_components, n_rows)
-            index = np.sort(self._rng.choice(n_rows, n_drawn, replace=False))
-            candidates = self._rng.permutation(dense_rows(HostSource(HOST, batches.rows, n_rows).take(index)))
-        else:
-            candidates = self.given_landmarks()
-        self._fit_data(Data(batches.rows, None, targets, weights), candidates, unit)
 
     def _fit_data(self, data, candidates, unit):
         arrays = self._arrays()
@@ -535,70 +333,6 @@ class LowRankMachine(PathOfC, KernelEstimator):
         self.objective_ = self.objective_of(solution.objectives)
         self.suboptimality_bound_ = self.objective_of(solution.objectives - solution.bounds)
         warn_if_above(self, solution.converged, self.max_iter or NEWTON_STEPS)
-
-    # --- streams --------------------------------------------------------------------------------------------
-
-    def _learn_next(self, attempt, X, targets, weights, *, first):
-        """Learn a batch of `partial_fit`: the first one, or one more."""
-        if first:
-            random_state = check_random_state(self.random_state)
-            X = self._with_metric(X, lambda: self._on_own_scale(targets, weights), weights, random_state, whole=False)
-            self._begin_with(X)
-            X = self._with_origin(X, whole=False)
-        else:
-            prepare_to_learn(self)
-            attempt.begin(X.shape[0])
-        self._learn_rows(self._follow(X), targets, weights)
-
-    def _learn_rows(self, X, targets, weights):
-        """Learn a batch in its order."""
-        # One step after the other: that is for the CPU, whatever `fit` is for.
-        X, targets, weights = with_weight(on_host(X), targets, weights)
-        with blas_threads(None):
-            learned = self._learned()
-            stream = learn_batch(
-                Stream(self._map, self._steps, self._first), self._method(learned), X, targets, weights
-            )
-            self._map, self._steps, self._first = stream
-        if self._steps is not None:
-            self._weights = self._in_units_of_targets(parameters_of(self._steps))
-
-    def _learned(self):
-        """What `fit` found, in terms of features; None where there was none."""
-        if not hasattr(self, "_n_fitted"):
-            return None
-        self._first = None  # the map is that of `fit`
-        if isinstance(self._map, Nystroem) and self._map.whitening is None:  # which was on a device
-            self._map, self._weights = with_whitening(self._map, self._weights, self.eigenvalue_threshold, self.rank)
-        return Learned(self._in_units_of_solver(self._weights), self._n_fitted)
-
-    def _method(self, learned):
-        """How the stream learns."""
-        n_rows = LENGTH if learned is None else learned.n_rows
-        return Method(
-            solver="asset" if self.solver == "newton" else self.solver,
-            average=self.average,
-            begin=partial(self._begin_steps, n_rows),
-            standardized=self._standardized,
-            intercept=self.fit_intercept,
-            # Landmarks that are given need not wait for rows.
-            n_components=self.n_components if isinstance(self.landmarks, str) else 1,
-            new_map=self._stream_map,
-            learned=learned,
-            threads=self._threads(),
-        )
-
-    def _stream_map(self, rows):
-        """The map of a stream, from its first rows; None for a map that needs none."""
-        if rows is not None and not isinstance(self.landmarks, str):
-            rows = self.given_landmarks()
-        return self._new_map(rows, self._is_sparse and rows is None)
-
-    def _move_rows(self, shift):
-        if self._map is not None:
-            self._map = moved_map(self._map, shift)
-        if self._first is not None:
-            self._first = (self._first[0] - np.float32(shift), *self._first[1:])
 
     @property
     def t_(self):

@@ -5,8 +5,9 @@
 `OnlineClassifier`    a kernel expansion, learned one example after the other in passes: all but the low-rank ones
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import column_or_1d
 
@@ -16,38 +17,44 @@ from frugalsvm.core.outputs import n_outputs_for, signs
 from frugalsvm.core.predict import confidence
 from frugalsvm.estimators._calibrated import CalibratedClassifier
 from frugalsvm.estimators._class_counts import balanced_weights, counts_for
-from frugalsvm.estimators._kernel_model import ExpansionModel, KernelEstimator
-from frugalsvm.estimators._progress import (
-    begin_callbacks,
-    check_verbose,
-    end_callbacks,
-    following,
-    with_callbacks,
-)
+from frugalsvm.estimators._kernel_model import ExpansionModel
+from frugalsvm.estimators._progress import following
 from frugalsvm.estimators._scoring import predicted_labels
-from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators._validation import (
     check_choice,
     check_classes_have_weight,
     check_count,
+    check_two_classes,
     classes_in,
     encoded_labels,
     example_weights,
 )
 from frugalsvm.estimators._warnings import warn_after_fit
-from frugalsvm.estimators._writable import forget_learned, prepare_to_learn
+from frugalsvm.estimators.protocol import Fits, FitsAndFollows
 
-__all__ = ["OnlineClassifier", "ScoreClassifier", "StreamClassifier"]
+__all__ = ["Labels", "OnlineClassifier", "ScoreClassifier", "StreamClassifier"]
 
 
-class ScoreClassifier(CalibratedClassifier, KernelEstimator):
+class Labels(NamedTuple):
+    """Targets that are classes."""
+
+    indices: np.ndarray  # of the class of each row; or 0 and 1, (n, n_labels), for labels in columns
+    classes: np.ndarray  # all that the model will know with these rows, sorted
+    known: Any = None  # indices of those that it knows already, and can judge, in a batch of a stream
+
+    @property
+    def signs(self) -> np.ndarray:
+        """One row per output."""
+        return signs(self.indices, n_outputs_for(len(self.classes)))
+
+
+class ScoreClassifier(CalibratedClassifier, Fits):
     """Base of classifiers that predict from scores, whatever their model is.
 
     Subclasses define ``_scores`` (one column per output) and ``_device_scores``.
     """
 
     classes_: np.ndarray
-    _first_dtype: type | None = None  # the type of the rows; None is that of the first ones
 
     # --- predictions --------------------------------------------------------------------------------------
 
@@ -109,22 +116,50 @@ class ScoreClassifier(CalibratedClassifier, KernelEstimator):
         return np.argsort(confidence(self._scores(X)), kind="stable")[:n]
 
     def _validated(self, X, y, *, reset):
+        """Rows, their labels as users have them, and the distinct ones."""
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         X = self._new_rows(X, self._first_dtype) if reset else self._known_rows(X, self._dtype)
-        y = column_or_1d(y, warn=True)
+        y = column_or_1d(on_host(y), warn=True)
         if X.shape[0] != y.shape[0]:
             raise ValueError(
                 f"X has {X.shape[0]} rows, but y has {y.shape[0]} labels: inconsistent numbers of samples."
             )
         return X, y, classes_in(y)
 
+    def _examples(self, X, y, sample_weight, *, first):
+        X, y, seen = self._validated(X, y, reset=first)
+        classes = seen if first else self._known_classes(seen)
+        return X, *self._labeled(y, seen, classes, X, sample_weight, first=first)
 
-class StreamClassifier(ScoreClassifier):
+    def _labeled(self, y, seen, classes, X, sample_weight, *, first=True):
+        """Labels and weights of all rows for `fit`, the first one or one more with some classes."""
+        if first:
+            check_two_classes(classes)
+        labels = encoded_labels(y, seen, classes, may_grow=self._may_grow)
+        weights = example_weights(on_host(sample_weight), self.class_weight, X, classes, labels)
+        if first:
+            check_classes_have_weight(weights, classes, labels)
+        return Labels(labels, classes), weights
+
+    @property
+    def _may_grow(self):
+        """Whether there is a parameter ``new_classes``."""
+        return hasattr(self, "new_classes")
+
+    def _known_classes(self, seen):
+        """The classes of the model after rows with some labels."""
+        return self.classes_  # encoded_labels refuses what is not there
+
+    def _outputs(self, targets, weights, *, whole):
+        return targets.signs
+
+
+class StreamClassifier(ScoreClassifier, FitsAndFollows):
     """Base of classifiers that learn batch by batch.
 
-    Subclasses define ``_seen_scores``, ``_start`` (an empty model), ``_learn`` (rows in an order) and, where they can
-    meet new classes, ``_set_classes`` and the parameter ``new_classes``.
+    Subclasses define ``_seen_scores``, ``_learn`` (rows in an order) and, where they can meet new classes,
+    ``_set_classes`` and the parameter ``new_classes``.
     """
 
     _widest = 2.0**-2  # nearly linear kernels would need huge coefficients, which hinge losses do not reach in one pass
@@ -134,16 +169,8 @@ class StreamClassifier(ScoreClassifier):
     # --- learning -----------------------------------------------------------------------------------------
 
     @property
-    def _may_grow(self):
-        """Whether there is a parameter ``new_classes``."""
-        return hasattr(self, "new_classes")
-
-    @property
     def _grows(self):
         return self._may_grow and self.new_classes == "grow"
-
-    def _start(self, X, classes, random_state):
-        raise NotImplementedError
 
     def _learn(self, X, labels, weights, order):
         raise NotImplementedError
@@ -157,9 +184,10 @@ class StreamClassifier(ScoreClassifier):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
+        y : array-like of shape (n_samples,) or, for estimators that take labels in columns, (n_samples, n_labels)
         classes : array-like, default=None
-            All classes that will ever come. Needed in the first call if that batch does not have all of them.
+            All classes that will ever come. Needed in the first call if that batch does not have all of them. Labels in
+            columns need none.
         sample_weight : array-like of shape (n_samples,), default=None
 
         Returns
@@ -171,37 +199,37 @@ class StreamClassifier(ScoreClassifier):
         frugalsvm.pipelines.StreamPipeline.learn_one_row : For rows that come one by one: a call of `partial_fit` takes
             about a millisecond for its checks, however few its rows are.
         """
-        with unchanged_on_error(self) as attempt:
-            self._partial_fit(attempt, X, y, classes, sample_weight)
-        return self
+        return self._partial_fit(X, y, sample_weight, announced=classes)
 
-    def _partial_fit(self, attempt, X, y, classes, sample_weight):
-        self._check_params()
+    def _next_examples(self, X, y, sample_weight, *, first, announced=None):
         if isinstance(self.class_weight, str) and not self._balances_streams:
             raise ValueError(
                 "class_weight='balanced' needs all labels beforehand; "
                 "for partial_fit pass a dict of weights or sample_weight."
             )
-        y, sample_weight = on_host(y), on_host(sample_weight)
-        first = not hasattr(self, "classes_")
         X, y, seen = self._validated(X, y, reset=first)
-        known = self._classes_after(first, seen, classes)
-        labels = encoded_labels(y, seen, known, may_grow=self._may_grow)
-        weights = self._stream_weights(sample_weight, X, known, labels, first=first)
-        judged = np.arange(len(known)) if first else np.searchsorted(known, self.classes_)
-        if first:
-            self._forget_calibration()
-            random_state = check_random_state(self.random_state)
-            X = self._with_metric(X, _signs_of(labels, known), weights, random_state, whole=False)
-            self._start(X, known, random_state)
-            X = self._with_origin(X, whole=False)
-        else:
-            prepare_to_learn(self)
-            attempt.begin(X.shape[0] if len(known) == len(self.classes_) else None)
-            self._set_classes(known)
-        X = self._follow(X)
-        if len(known) > 1:  # until then there is nothing to tell apart
-            self._learn_batch(X, labels, weights, judged, first=first)  # new classes have no decision values yet
+        classes = self._classes_after(first, seen, announced)
+        labels = encoded_labels(y, seen, classes, may_grow=self._may_grow)
+        weights = self._stream_weights(on_host(sample_weight), X, classes, labels, first=first)
+        known = np.arange(len(classes)) if first else np.searchsorted(classes, self.classes_)
+        return X, Labels(labels, classes, known), weights
+
+    def _begin(self, X, targets, weights, random_state, *, whole):
+        self._forget_calibration()
+        if whole:
+            self._look_at_all(X, targets, weights)
+        return super()._begin(X, targets, weights, random_state, whole=whole)
+
+    def _look_at_all(self, X, targets, weights):
+        """What `fit` does with all rows, as they came, before it learns them."""
+
+    def _resume(self, attempt, targets, n_rows=None):
+        super()._resume(attempt, targets, n_rows if len(targets.classes) == len(self.classes_) else None)
+        self._set_classes(targets.classes)
+
+    def _learn_next(self, X, targets, weights, *, first):
+        if len(targets.classes) > 1:  # until then there is nothing to tell apart
+            self._learn_batch(X, targets.indices, weights, targets.known, first=first)
 
     @property
     def _kept_of_counts(self) -> float:
@@ -258,7 +286,7 @@ class StreamClassifier(ScoreClassifier):
 
     def _known_classes(self, seen):
         if not self._grows:
-            return self.classes_  # encoded_labels refuses what is not there
+            return super()._known_classes(seen)
         if (self.classes_.dtype.kind in "biuf") != (seen.dtype.kind in "biuf"):
             raise ValueError(f"Labels like {seen[:1].tolist()[0]!r} do not mix with the classes {self.classes_!r}.")
         return np.union1d(self.classes_, seen)
@@ -271,89 +299,29 @@ class OnlineClassifier(ExpansionModel, StreamClassifier):
     coefficients, one column per output) and, where it applies, ``_finish`` (what ``fit`` does after its passes).
     """
 
-    _learns_in_order = True  # whether ``_learn`` may be called for one part of an order after the other
-
-    # --- learning -----------------------------------------------------------------------------------------
-
     def _finish(self, X, labels, weights, random_state):
         """What ``fit`` does after its passes."""
 
-    @with_callbacks
-    def fit(self, X, y, sample_weight=None):
-        """Learn from all rows, in ``max_iter`` passes.
+    def _look_at_all(self, X, targets, weights):
+        self.__dict__.pop("_class_counts", None)
+        if self._is_judged_apart(X.shape[0]):
+            self._calibrate_apart(X, targets.classes[targets.indices], weights)
 
-        Ctrl-C leaves the model that was there before.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the examples; rows of weight 0 are ignored.
-
-        Returns
-        -------
-        self
-        """
-        begin_callbacks(self, X, y)
-        with unchanged_on_error(self) as attempt:
-            self._fit(attempt, X, y, sample_weight)
-        end_callbacks(self, X, y)
-        return self
-
-    def _fit(self, attempt, X, y, sample_weight):
-        self._check_params()
-        check_verbose(self)
-        y, sample_weight = on_host(y), on_host(sample_weight)
-        random_state = check_random_state(self.random_state)
-        goes_on = getattr(self, "warm_start", False) and hasattr(self, "classes_")
-        X, y, seen = self._validated(X, y, reset=not goes_on)
-        if len(seen) < 2 and not goes_on:
-            raise ValueError(
-                f"Training needs at least two classes, but all labels are {seen[:1].tolist()[0]!r}: one class."
-            )
-        classes = self._known_classes(seen) if goes_on else seen
-        labels = encoded_labels(y, seen, classes, may_grow=self._may_grow)
-        weights = example_weights(sample_weight, self.class_weight, X, classes, labels)
-        if goes_on:
-            prepare_to_learn(self)
-            attempt.begin()
-            self._set_classes(classes)
-            if self._judges_on_its_way:
-                self._forget_calibration()
-        else:
-            check_classes_have_weight(weights, classes, labels)
-            forget_learned(self)
-            self.__dict__.pop("_class_counts", None)
+    def _resume(self, attempt, targets, n_rows=None):
+        super()._resume(attempt, targets, n_rows)
+        if n_rows is None and self._judges_on_its_way:
             self._forget_calibration()
-            if self._is_judged_apart(X.shape[0]):
-                self._calibrate_apart(X, y, weights)
-            X = self._with_metric(X, _signs_of(labels, classes), weights, random_state, whole=True)
-            self._start(X, classes, random_state)
-            X = self._with_origin(X, whole=True)
-        self._passes(X, labels, weights, random_state)
-        self.n_iter_ = self._n_passes
-        self._finish(X, labels, weights, random_state)
-        warn_after_fit(self, X, labels, weights)
 
-    @property
-    def _n_passes(self):
-        """One where there is no such parameter, since the result does not depend on the order."""
-        return getattr(self, "max_iter", 1)
+    def _learn_all(self, X, targets, weights, random_state):
+        self._passes(X, targets.indices, weights, random_state)
+        self.n_iter_ = self._n_passes
+        self._finish(X, targets.indices, weights, random_state)
+        warn_after_fit(self, X, targets.indices, weights)
 
     def _passes(self, X, labels, weights, random_state):
+        if self.calibrate is None or hasattr(self, "calibration_"):
+            super()._passes(X, labels, weights, random_state)
+            return
         orders = (self._order(X.shape[0], random_state) for _ in range(self._n_passes))
         with following(self, X.shape[0] * self._n_passes, "rows", has_model=True) as progress:
-            if self.calibrate is not None and not hasattr(self, "calibration_"):
-                self._learn_calibrating(X, labels, weights, orders, progress)
-                return
-            for order in orders:
-                for part in progress.parts(order) if self._learns_in_order else [order]:
-                    self._learn(X, labels, weights, part)
-                    if progress.advance(len(part)):
-                        return
-
-
-def _signs_of(labels, classes):
-    """A function, for what is seldom needed."""
-    return lambda: signs(labels, n_outputs_for(len(classes)))
+            self._learn_calibrating(X, labels, weights, orders, progress)

@@ -61,10 +61,12 @@ class BudgetedSGD(ExpansionModel):
     _policy: Any
     budget_: int | None
 
-    # Parameters; some estimators lack one and have a constant in its place.
-    learner: str
     maintenance: str
     budget: Any
+    # What only some estimators have a parameter for
+    learner, eta0 = "pegasos", 1.0
+    average: Any = False
+    metric: Any = None
     radius: Any = None
     half_life: Any = None
     device = "cpu"

@@ -23,7 +23,7 @@ from frugalsvm.estimators._auto import choice_of, chooses, is_auto
 from frugalsvm.estimators._metric import importances, metric_for, rows_in_metric
 from frugalsvm.estimators._origin import absolute_rows, check_size, check_values, first_origin, relative_rows
 from frugalsvm.estimators._predictor import Predictor
-from frugalsvm.estimators._progress import CallbackSupport
+from frugalsvm.estimators._progress import CallbackSupport, following
 from frugalsvm.estimators._scoring import Scorer, scores_by_blocks
 from frugalsvm.estimators._unchanged import learn_on_copies
 from frugalsvm.estimators._validation import AS_IT_IS, new_kernel, validated_rows
@@ -81,6 +81,7 @@ class KernelEstimator(CallbackSupport, ThreadSafe, BaseEstimator):
     _kernel: Any
     _origin: Origin | None = None
     _metric: Metric | None = None
+    _first_dtype: Any = None  # the type of the first rows; None is that which they have
     _in_float32 = False  # whether kernels are computed in float32 whatever type the rows have
     _narrowing = 2.0  # times the gamma of ridge machines is the one for this, where it is to be chosen
     _widest = 2.0**-5  # factor of the usual gamma with which ridge machines are tried
@@ -300,6 +301,23 @@ class ExpansionModel(KernelEstimator):
             return np.arange(n_rows)
         # A generator permutes twice as fast as the RandomState that seeds it.
         return np.random.default_rng(random_state.randint(np.iinfo(np.int32).max)).permutation(n_rows)
+
+    _learns_in_order = True  # whether ``_learn`` may be called for one part of an order after the other
+
+    @property
+    def _n_passes(self):
+        """One where there is no such parameter, since the result does not depend on the order."""
+        return getattr(self, "max_iter", 1)
+
+    def _passes(self, X, targets, weights, random_state):
+        """Learn all rows, several times."""
+        with following(self, X.shape[0] * self._n_passes, "rows", has_model=True) as progress:
+            for _ in range(self._n_passes):
+                order = self._order(X.shape[0], random_state)
+                for part in progress.parts(order) if self._learns_in_order else [order]:
+                    self._learn(X, targets, weights, part)
+                    if progress.advance(len(part)):
+                        return
 
     # --- what was learned ---------------------------------------------------------------------------------
 

@@ -22,15 +22,13 @@ from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.origin import some_rows
 from frugalsvm.estimators._auto import is_auto
 from frugalsvm.estimators._byte_budget import trained_in_bytes
-from frugalsvm.estimators._kernel_model import KernelEstimator
 from frugalsvm.estimators._local_batches import LearnsBatches, refuse_sparse
 from frugalsvm.estimators._local_saved import LOCAL
 from frugalsvm.estimators._local_warnings import warn_if_coefficients_cancel
 from frugalsvm.estimators._metric import check_metric
 from frugalsvm.estimators._origin import absolute_rows, relative_rows
-from frugalsvm.estimators._progress import begin_callbacks, check_verbose, end_callbacks, following, with_callbacks
+from frugalsvm.estimators._progress import following
 from frugalsvm.estimators._tensors import validated_tensor
-from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators._validation import (
     AS_IT_IS,
     check_choice,
@@ -40,6 +38,7 @@ from frugalsvm.estimators._validation import (
     validated_rows,
 )
 from frugalsvm.estimators._writable import forget_learned
+from frugalsvm.estimators.protocol import Fits
 from frugalsvm.exceptions import ParameterError
 
 __all__ = ["LocalMachine"]
@@ -52,7 +51,7 @@ _MOST_TREES = 1000
 _ONE_CELL = 2 * _USUAL_SIZE  # up to this number, rows are not divided
 
 
-class LocalMachine(LearnsBatches, KernelEstimator):
+class LocalMachine(LearnsBatches, Fits):
     """Base of estimators that have a least-squares machine in every cell of some trees.
 
     The model is ``_rows`` (as the kernel sees them) and ``_cells``, one for each tree. In a budget of bytes, these have
@@ -180,9 +179,6 @@ class LocalMachine(LearnsBatches, KernelEstimator):
 
     # --- training -------------------------------------------------------------------------------------------
 
-    def _examples(self, X, y, sample_weight):
-        raise NotImplementedError
-
     def _loss(self, targets, scores, weights) -> float:
         """Mean squared error of leave-one-out scores, by which gamma and C are chosen."""
         return float(np.average(np.square(targets - scores).mean(axis=0), weights=weights))
@@ -196,36 +192,14 @@ class LocalMachine(LearnsBatches, KernelEstimator):
         None is all of them, in order.
         """
 
-    @with_callbacks
-    def fit(self, X, y, sample_weight=None):
-        """Learn from all rows.
-
-        Ctrl-C leaves the model that was there before.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,) or, for regression, (n_samples, n_outputs)
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the examples; rows of weight 0 are ignored.
-
-        Returns
-        -------
-        self
-        """
-        begin_callbacks(self, X, y)
-        with unchanged_on_error(self):
-            self._check_params()
-            check_verbose(self)
-            self._forget()
-            refuse_sparse(self, X)
-            given = X
-            X, targets, weights = self._examples(X, y, sample_weight)
-            random_state = check_random_state(self.random_state)
-            X = self._seen_first(X, targets, weights, random_state, out=None if self.copy_X else X)
-            self._fit_rows(self._own_rows(X, given), targets, weights, random_state, None if self.copy_X else given)
-        end_callbacks(self, given, y)
-        return self
+    def _fit(self, attempt, X, y, sample_weight):
+        self._forget()
+        refuse_sparse(self, X)
+        given = X
+        X, targets, weights = self._examples(X, y, sample_weight, first=True)
+        random_state = check_random_state(self.random_state)
+        X = self._seen_first(X, targets, weights, random_state, out=None if self.copy_X else X)
+        self._fit_rows(self._own_rows(X, given), targets, weights, random_state, None if self.copy_X else given)
 
     def _forget(self):
         """Be ready to learn from the beginning."""

@@ -76,10 +76,10 @@ class PrecomputedKernel:
             )
         return super()._known_rows(X, dtype)  # type: ignore[misc]
 
-    def _partial_fit(self, *arguments):
+    def _next_examples(self, X, y, sample_weight, **options):
         if self._is_precomputed:
-            self._known_rows(None, None)
-        super()._partial_fit(*arguments)  # type: ignore[misc]
+            self._known_rows(X, None)  # which says why not
+        return super()._next_examples(X, y, sample_weight, **options)  # type: ignore[misc]
 
     def _new_kernel(self, X):
         if self._is_precomputed:

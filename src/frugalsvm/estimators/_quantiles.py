@@ -3,14 +3,16 @@
 from typing import Any
 
 import numpy as np
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.estimators._targets import checked_targets, checked_weights, weighted_quantiles
+from frugalsvm.estimators.protocol import FitsAndFollows
 from frugalsvm.lowrank.cross_validation import cross_validated
 from frugalsvm.lowrank.losses import Pinball
 from frugalsvm.lowrank.targets import explained
 
-__all__ = ["PINBALL", "PredictsQuantiles", "are_few", "errors_left_out"]
+__all__ = ["PINBALL", "PredictsNumbers", "are_few", "errors_left_out"]
 
 PINBALL = "pinball"  # the loss of quantiles
 # Rows that tell how far quantiles are off, at least; and rows per feature with which quantiles hold by themselves.
@@ -18,10 +20,11 @@ _LEAST_ROWS, _ROWS_FOR_FEATURE = 100, 100
 _MOST_LEFT_OUT, _FOLDS = 4000, 5
 
 
-class PredictsQuantiles:
-    """For regressors with the parameters ``loss``, ``quantile`` and ``non_crossing``.
+class PredictsNumbers(RegressorMixin, FitsAndFollows):
+    """Base of regressors with the parameters ``loss``, ``quantile`` and ``non_crossing``.
 
-    They define ``_unsorted`` (the outputs of rows, in units of the target) and ``_move_outputs`` (by so much).
+    They define ``_n_known`` (outputs of the model), ``_unsorted`` (the outputs of rows, in units of the target) and
+    ``_move_outputs`` (by an amount for each).
 
     Parameters
     ----------
@@ -35,9 +38,54 @@ class PredictsQuantiles:
     loss: str
     quantile: Any
     non_crossing: bool
-    _in_columns: bool
+    _in_columns: bool  # whether predictions have columns, as the targets or quantiles had
+    _n_known: int
     _unsorted: Any
     _move_outputs: Any
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = self.loss != PINBALL
+        return tags
+
+    # --- learning -----------------------------------------------------------------------------------------
+
+    def partial_fit(self, X, y, sample_weight=None):
+        """Learn from a batch of rows, in the given order, once.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self
+        """
+        return self._partial_fit(X, y, sample_weight)
+
+    def _examples(self, X, y, sample_weight, *, first):
+        """Rows, targets (n, n_targets) in float64, and weights or None."""
+        if y is None:
+            checked_targets(type(self).__name__, y, X)  # which says so
+        X = self._new_rows(X, self._first_dtype) if first else self._known_rows(X, self._dtype)
+        return X, *self._numbers(y, sample_weight, X, first=first)
+
+    def _numbers(self, y, sample_weight, X, *, first):
+        targets, in_columns = checked_targets(type(self).__name__, y, X)
+        n_outputs = targets.shape[1]
+        if self.loss == PINBALL:
+            if n_outputs > 1:
+                raise ValueError(f"loss='pinball' is for one target, but y has {n_outputs} columns.")
+            n_outputs, in_columns = len(self._quantiles), np.ndim(self.quantile) == 1
+        if first:
+            self._in_columns = bool(in_columns)
+        elif n_outputs != self._n_known:
+            raise ValueError(f"The model has {self._n_known} outputs, but the targets and parameters need {n_outputs}.")
+        return targets, checked_weights(sample_weight, X)
+
+    # --- quantiles ----------------------------------------------------------------------------------------
 
     @property
     def _quantiles(self) -> np.ndarray:

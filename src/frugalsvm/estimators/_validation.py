@@ -26,6 +26,7 @@ __all__ = [
     "check_classes_have_weight",
     "check_count",
     "check_positive",
+    "check_two_classes",
     "classes_in",
     "distinct_labels",
     "encoded_labels",
@@ -245,6 +246,14 @@ def example_weights(sample_weight, class_weight, X, classes, labels):
             raise ParameterError("class_weight", class_weight, "non-negative numbers")
         weights = weights * per_class[labels]
     return np.ascontiguousarray(weights)
+
+
+def check_two_classes(classes) -> None:
+    """Refuse labels that leave nothing to tell apart."""
+    if len(classes) < 2:
+        raise ValueError(
+            f"Training needs at least two classes, but all labels are {classes[:1].tolist()[0]!r}: one class."
+        )
 
 
 def check_classes_have_weight(weights, classes, labels):

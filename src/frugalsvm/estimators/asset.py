@@ -10,19 +10,13 @@ from frugalsvm._locks import shared
 from frugalsvm.arrays.namespace import HOST, on_host
 from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.core.outputs import n_outputs_for
-from frugalsvm.estimators._asset import LowRankMachine
 from frugalsvm.estimators._asset_saved import LOW_RANK
-from frugalsvm.estimators._base import StreamClassifier
+from frugalsvm.estimators._asset_streams import StreamMachine
+from frugalsvm.estimators._base import Labels, StreamClassifier
 from frugalsvm.estimators._calibrated import check_calibrate
 from frugalsvm.estimators._multilabel import check_for_labels, label_matrix
 from frugalsvm.estimators._targets import checked_weights
-from frugalsvm.estimators._unchanged import unchanged_on_error
-from frugalsvm.estimators._validation import (
-    check_classes_have_weight,
-    classes_in,
-    encoded_labels,
-    example_weights,
-)
+from frugalsvm.estimators._validation import classes_in
 from frugalsvm.estimators._warnings import warn_after_fit
 from frugalsvm.estimators.parameters import documented, keep_parameters
 from frugalsvm.lowrank.targets import accuracy, class_indices, class_targets, label_accuracy
@@ -36,7 +30,7 @@ def _is_sound(model):
 
 
 @documented
-class ASSETClassifier(LowRankMachine, StreamClassifier):
+class ASSETClassifier(StreamMachine, StreamClassifier):
     """Low-rank kernel SVM: the fast one for large data, in batch or as a stream with an intercept.
 
     The kernel is replaced by the inner product of ``n_components`` features, Nystroem or random Fourier. On them `fit`
@@ -145,51 +139,58 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
         tags.classifier_tags.multi_label = True
         return tags
 
-    def _examples(self, X, y, sample_weight):
+    def _examples(self, X, y, sample_weight, *, first):
+        labels = None if y is None else label_matrix(y)
+        if labels is None:
+            return super()._examples(X, y, sample_weight, first=first)
+        return self._with_labels(X, labels, sample_weight, first=first)
+
+    def _next_examples(self, X, y, sample_weight, *, first, announced=None):
         labels = None if y is None else label_matrix(y)
         if labels is not None:
-            return self._with_labels(X, labels, sample_weight, first=True)
-        X, y, classes = self._validated(X, on_host(y), reset=True)
-        return X, *self._labeled(y, classes, X, on_host(sample_weight))
-
-    def _surveyed(self, survey):
-        return self._labeled(survey.y, classes_in(survey.y), survey.y[:, None], survey.sample_weight)
-
-    def _labeled(self, y, classes, X, sample_weight):
-        """Indices of classes, and weights, of all rows; the classes are these."""
-        if len(classes) < 2:
-            raise ValueError(
-                f"Training needs at least two classes, but all labels are {classes[:1].tolist()[0]!r}: one class."
-            )
-        labels = encoded_labels(y, classes, classes, may_grow=False)
-        weights = example_weights(sample_weight, self.class_weight, X, classes, labels)
-        check_classes_have_weight(weights, classes, labels)
-        self.classes_, self._multilabel = classes, False
-        return labels, weights
+            return self._with_labels(X, labels, sample_weight, first=first)
+        if self._multilabel:
+            raise ValueError(f"The model has learned labels in {len(self.classes_)} columns, but y has none.")
+        return super()._next_examples(X, y, sample_weight, first=first, announced=announced)
 
     def _with_labels(self, X, labels, sample_weight, *, first):
         """Rows, labels in columns and weights, after checks of all."""
         check_for_labels(self)
         X = self._new_rows(X, self._first_dtype) if first else self._known_rows(X, self._dtype)
         check_consistent_length(X, labels)
-        if first:
-            self.classes_, self._multilabel = np.arange(labels.shape[1]), True
-        elif not self._multilabel or labels.shape[1] != len(self.classes_):
+        if not first and (not self._multilabel or labels.shape[1] != len(self.classes_)):
             what = f"labels in {len(self.classes_)} columns" if self._multilabel else "one class for each row"
             raise ValueError(f"The model has learned {what}, but y has {labels.shape[1]} columns.")
-        return X, labels, checked_weights(sample_weight, X)
+        columns = np.arange(labels.shape[1])
+        return X, Labels(labels, columns, columns), checked_weights(sample_weight, X)
 
-    def _look_back(self, X, y, weights):
+    def _surveyed(self, survey):
+        classes = classes_in(survey.y)
+        labels, weights = self._labeled(survey.y, classes, classes, survey.y[:, None], survey.sample_weight)
+        self._take_classes(labels)
+        return labels, weights
+
+    def _take_classes(self, labels):
+        self.classes_, self._multilabel = labels.classes, labels.indices.ndim == 2
+
+    def _start(self, X, targets, random_state, *, whole):
+        self._take_classes(targets)
+        super()._start(X, targets, random_state, whole=whole)
+
+    def _look_back(self, X, targets, weights):
         if not self._multilabel:
-            warn_after_fit(self, X, y, weights)
+            warn_after_fit(self, X, targets.indices, weights)
 
     def _n_outputs(self):
         return len(self.classes_) if self._multilabel else n_outputs_for(len(self.classes_))
 
-    def _targets(self, y, arrays):
-        if self._multilabel:
-            return arrays.asarray(np.ascontiguousarray(2 * y.T - 1, np.float32))
-        return class_targets(arrays, y, len(self.classes_))
+    def _targets(self, labels, arrays):
+        if labels.indices.ndim == 2:
+            return arrays.asarray(np.ascontiguousarray(2 * labels.indices.T - 1, np.float32))
+        return class_targets(arrays, labels.indices, len(labels.classes))
+
+    def _outputs(self, targets, weights, *, whole):
+        return self._targets(targets, HOST)
 
     def quality(self, scores, targets, weights):
         """Accuracy of scores (n_outputs, n_rows), by weight."""
@@ -221,42 +222,8 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
     def _learn_some(self, X, labels, weights, rows):
         self._learn(X[rows], labels[rows], None if weights is None else weights[rows], None)
 
-    # --- streams --------------------------------------------------------------------------------------------
-
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
-        """Learn from a batch of rows, in the given order, once.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,) or (n_samples, n_labels)
-        classes : array-like, default=None
-            All classes that will ever come. Needed in the first call if that batch does not have all of them. Labels in
-            columns need none.
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        self
-        """
-        labels = None if y is None else label_matrix(y)
-        if labels is None:
-            if self._multilabel:
-                raise ValueError(f"The model has learned labels in {len(self.classes_)} columns, but y has none.")
-            return super().partial_fit(X, y, classes, sample_weight)
-        with unchanged_on_error(self) as attempt:
-            self._check_params()
-            first = not hasattr(self, "classes_")
-            X, labels, weights = self._with_labels(X, labels, sample_weight, first=first)
-            self._learn_next(attempt, X, self._targets(labels, HOST), weights, first=first)
-        return self
-
-    def _start(self, X, classes, random_state):
-        self.classes_ = classes
-        self._begin_with(X, random_state)
-
     def _learn(self, X, labels, weights, order):
-        self._learn_rows(X, self._targets(labels, HOST), weights)
+        self._learn_rows(X, self._targets(Labels(labels, self.classes_), HOST), weights)
 
     # --- scores ---------------------------------------------------------------------------------------------
 

@@ -4,13 +4,13 @@ import numbers
 from typing import Any
 
 import numpy as np
-from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._locks import shared
 from frugalsvm.estimators._asset import LowRankMachine
 from frugalsvm.estimators._asset_saved import LOW_RANK
 from frugalsvm.estimators._maps import LANDMARKS
+from frugalsvm.estimators._outliers import DetectsOutliers
 from frugalsvm.estimators._targets import checked_weights
 from frugalsvm.estimators.parameters import documented, keep_parameters
 from frugalsvm.exceptions import ParameterError
@@ -23,7 +23,7 @@ __all__ = ["ASSETOneClassSVM"]
 
 
 @documented
-class ASSETOneClassSVM(OutlierMixin, LowRankMachine):
+class ASSETOneClassSVM(DetectsOutliers, LowRankMachine):
     """Novelty detection in batch: a one-class SVM on Nystroem or Fourier features.
 
     Solves the problem of `sklearn.svm.OneClassSVM` in the span of ``n_components`` landmarks, in time that is linear in
@@ -52,8 +52,7 @@ class ASSETOneClassSVM(OutlierMixin, LowRankMachine):
 
     Attributes
     ----------
-    offset_ : float
-        Rows with scores below are outliers.
+    offset_
     objective_ : float
         ``1/2 ||w||^2 - offset + mean(max(0, offset - score)) / nu``. That of `sklearn.svm.OneClassSVM` is
         ``(nu n)^2`` times as large, and its scores ``nu n`` times.
@@ -106,18 +105,8 @@ class ASSETOneClassSVM(OutlierMixin, LowRankMachine):
     ):
         keep_parameters(self, locals())
 
-    # What other low-rank machines have parameters for
-    loss, solver, fit_intercept, C, average = "pinball", "newton", True, 1.0, False
-    early_stopping, n_iter_no_change, validation_fraction = False, 5, 0.1
-    device, dtype, memory_limit, metric = "cpu", "float32", None, None
-
     _for_classes, _landmarks = False, ("border", *LANDMARKS)
     _saved = LOW_RANK._replace(is_sound=lambda model: len(model._weights) == 1 and LOW_RANK.is_sound(model))
-
-    @property
-    def alpha(self):
-        """The penalty of the problem that is solved, see `frugalsvm.lowrank.one_class`."""
-        return self.nu
 
     def _check_params(self):
         if not (isinstance(self.nu, numbers.Real) and 0 < float(self.nu) <= 1):
@@ -130,32 +119,12 @@ class ASSETOneClassSVM(OutlierMixin, LowRankMachine):
         """The loss of the problem that is solved."""
         return Pinball(np.array([1.0 - float(self.nu)]))
 
-    def fit(self, X, y=None, sample_weight=None):
-        """Learn from all rows.
+    def penalty_for(self, C, n_rows):
+        """The penalty of the problem that is solved, see `frugalsvm.lowrank.one_class`."""
+        return float(self.nu)
 
-        Ctrl-C leaves the model that was there before.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : object
-            Not used.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; rows of weight 0 are ignored.
-
-        Returns
-        -------
-        self
-        """
-        return super().fit(X, y, sample_weight)
-
-    @property
-    def fit_batches(self):
-        """Not there: targets of rows need all of them at hand."""
-        raise AttributeError("ASSETOneClassSVM learns rows in memory only: it has no fit_batches.")
-
-    def _examples(self, X, y, sample_weight):
-        X = self._new_rows(X, self._dtype)
+    def _examples(self, X, y, sample_weight, *, first):
+        X = self._new_rows(X, self._first_dtype)
         return X, np.zeros((1, X.shape[0]), np.float32), checked_weights(sample_weight, X)
 
     def _n_outputs(self):
@@ -212,8 +181,3 @@ class ASSETOneClassSVM(OutlierMixin, LowRankMachine):
     def score_samples(self, X):
         """Scores of the rows of ``X``: the lower, the more unusual."""
         return self.decision_function(X) + self.offset_
-
-    @shared
-    def predict(self, X):
-        """-1 for outliers among the rows of ``X``, +1 for the others."""
-        return np.where(self.decision_function(X) >= 0.0, 1, -1)

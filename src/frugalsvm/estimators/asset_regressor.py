@@ -4,16 +4,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._locks import shared
 from frugalsvm.arrays.namespace import arrays_on
-from frugalsvm.estimators._asset import LowRankMachine
 from frugalsvm.estimators._asset_saved import LOW_RANK
-from frugalsvm.estimators._quantiles import PINBALL, PredictsQuantiles, are_few, errors_left_out
-from frugalsvm.estimators._targets import TargetScale, checked_targets, checked_weights, robust_scale_of
-from frugalsvm.estimators._unchanged import unchanged_on_error
+from frugalsvm.estimators._asset_streams import StreamMachine
+from frugalsvm.estimators._quantiles import PINBALL, PredictsNumbers, are_few, errors_left_out
+from frugalsvm.estimators._targets import TargetScale, robust_scale_of
 from frugalsvm.estimators._validation import check_positive
 from frugalsvm.estimators._warnings import warn_if_units_differ
 from frugalsvm.estimators.parameters import documented, keep_parameters
@@ -33,7 +31,7 @@ def _is_sound(model):
 
 
 @documented
-class ASSETRegressor(PredictsQuantiles, RegressorMixin, LowRankMachine):
+class ASSETRegressor(PredictsNumbers, StreamMachine):
     """Low-rank kernel regression, in batch or as a stream: support vector regression, least squares, quantiles.
 
     The same features and solvers as `ASSETClassifier`, for targets that are numbers. Several targets (``y`` with
@@ -151,11 +149,6 @@ default="epsilon_insensitive"
         is_sound=lambda model: _is_sound(model) and LOW_RANK.is_sound(model),
     )
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = self.loss != PINBALL
-        return tags
-
     def _check_params(self):
         super()._check_params()
         check_positive("epsilon", self.epsilon, zero=self.loss != "huber")
@@ -231,38 +224,35 @@ default="epsilon_insensitive"
 
     # --- targets --------------------------------------------------------------------------------------------
 
-    def _checked(self, X, y, sample_weight, *, reset):
-        """Rows, targets (n_outputs, n_rows) in float64, and weights or None."""
-        if y is None:
-            checked_targets(type(self).__name__, y, X)  # which says so
-        X = self._new_rows(X, self._dtype) if reset else self._known_rows(X, self._dtype)
-        return X, *self._outputs(y, sample_weight, X, reset=reset)
-
-    def _outputs(self, y, sample_weight, X, *, reset):
-        targets, in_columns = checked_targets(type(self).__name__, y, X)
-        targets = targets.T
-        if self.loss == PINBALL:
-            if len(targets) > 1:
-                raise ValueError(f"loss='pinball' is for one target, but y has {len(targets)} columns.")
-            targets, in_columns = np.repeat(targets, len(self._quantiles), axis=0), np.ndim(self.quantile) == 1
-        if reset:
-            self._in_columns = bool(in_columns)
-        elif len(targets) != len(self._weights):
-            raise ValueError(
-                f"The model has {len(self._weights)} outputs, but the targets and parameters need {len(targets)}."
-            )
+    def _numbers(self, y, sample_weight, X, *, first):
+        """Targets (n_outputs, n_rows), of which quantiles share one, and weights or None."""
+        targets, weights = super()._numbers(y, sample_weight, X, first=first)
+        targets = np.repeat(targets.T, len(self._quantiles), axis=0) if self.loss == PINBALL else targets.T
         self._n_targets = len(targets)
-        return targets, checked_weights(sample_weight, X)
+        return targets, weights
 
-    def _examples(self, X, y, sample_weight):
-        X, targets, weights = self._checked(X, y, sample_weight, reset=True)
-        self.take_scale(targets.T, weights)
-        return X, targets, weights
+    @property
+    def _n_known(self):
+        return len(self._weights)
 
     def _surveyed(self, survey):
-        targets, weights = self._outputs(survey.y, survey.sample_weight, survey.y[:, None], reset=True)
+        targets, weights = self._numbers(survey.y, survey.sample_weight, survey.y[:, None], first=True)
         self.take_scale(targets.T, weights)
         return targets, weights
+
+    def _begin(self, X, targets, weights, random_state, *, whole):
+        if whole:
+            self.take_scale(targets.T, weights)
+        return super()._begin(X, targets, weights, random_state, whole=whole)
+
+    def _outputs(self, targets, weights, *, whole):
+        if whole:
+            return self._standardized(targets)
+        scale = robust_scale_of(targets.T, weights)  # there is none for all rows yet
+        return np.ascontiguousarray(scale.standardized(targets.T).T, np.float32)
+
+    def _learn_next(self, X, targets, weights, *, first):
+        self._learn_rows(X, targets, weights)
 
     def expect(self, target_shape):
         """Be ready to learn targets of a shape: () for one, (3,) for three in columns."""
@@ -288,10 +278,6 @@ default="epsilon_insensitive"
         loss = self.new_loss() if self.loss == PINBALL else Squared()
         return explained(loss, scores, targets, weights)
 
-    def _on_own_scale(self, targets, weights):
-        """Targets (n_outputs, n_rows) for choices from some rows, before there is a scale for all."""
-        return np.ascontiguousarray(robust_scale_of(targets.T, weights).standardized(targets.T).T, np.float32)
-
     # --- quantiles that hold --------------------------------------------------------------------------------
 
     def _look_at_folds(self, storage, data, training):
@@ -315,27 +301,7 @@ default="epsilon_insensitive"
     def _unsorted(self, X):
         return self._output(X)
 
-    # --- learning and predictions ---------------------------------------------------------------------------
-
-    def partial_fit(self, X, y, sample_weight=None):
-        """Learn from a batch of rows, in the given order, once.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        self
-        """
-        with unchanged_on_error(self) as attempt:
-            self._check_params()
-            first = not hasattr(self, "_weights")
-            X, targets, weights = self._checked(X, y, sample_weight, reset=first)
-            self._learn_next(attempt, X, targets, weights, first=first)
-        return self
+    # --- predictions ----------------------------------------------------------------------------------------
 
     @shared
     def predict(self, X, *, device=None):

@@ -1,8 +1,6 @@
 """A one-class SVM on a budget as a scikit-learn outlier detector."""
 
 import numpy as np
-from sklearn.base import OutlierMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._locks import shared
@@ -18,13 +16,12 @@ from frugalsvm.budgeted.one_class import (
 )
 from frugalsvm.core.one_class import OneClass
 from frugalsvm.estimators._bsgd import BudgetedSGD, has_room_to_learn, prediction_state
-from frugalsvm.estimators._progress import begin_callbacks, check_verbose, end_callbacks, following, with_callbacks
+from frugalsvm.estimators._outliers import DetectsOutliers
 from frugalsvm.estimators._saved import HAS_BUDGET, OPTIONAL, check_loaded_parameters, expansion_is_sound
 from frugalsvm.estimators._targets import checked_weights
-from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators._validation import check_count, check_positive
-from frugalsvm.estimators._writable import forget_learned, prepare_to_learn
 from frugalsvm.estimators.parameters import documented, keep_parameters
+from frugalsvm.estimators.protocol import FitsAndFollows
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.persist.savable import Saved
 from frugalsvm.persist.values import integer, part
@@ -43,7 +40,7 @@ def _prediction_state(model):
 
 
 @documented
-class BSGDOneClassSVM(OutlierMixin, BudgetedSGD):
+class BSGDOneClassSVM(DetectsOutliers, FitsAndFollows, BudgetedSGD):
     """Novelty detection on a stream: a one-class SVM with a fixed number of support vectors.
 
     Reads rows one at a time and keeps at most ``budget`` support vectors: time per row and memory stay constant however
@@ -72,8 +69,7 @@ class BSGDOneClassSVM(OutlierMixin, BudgetedSGD):
 
     Attributes
     ----------
-    offset_ : float
-        Rows with scores below are outliers: ``decision_function(X) = score_samples(X) - offset_``.
+    offset_
     threshold_ : float
         Rows with scores below are learned: the nu-quantile of the scores.
     support_vectors_
@@ -114,8 +110,7 @@ class BSGDOneClassSVM(OutlierMixin, BudgetedSGD):
         _is_sound, check_loaded_parameters, _prediction_state,
     )  # fmt: skip
     _changed_in_place = ("_expansion", "_policy", "_window")
-    # Steps of 1 / t: the scale of the model is of no importance.
-    learner, alpha, eta0, average, metric = "pegasos", 1.0, 1.0, False, None
+    _alpha = 1.0  # steps of 1 / t: the scale of the model is of no importance
 
     def __init__(
         self,
@@ -156,49 +151,6 @@ class BSGDOneClassSVM(OutlierMixin, BudgetedSGD):
 
     # --- learning -----------------------------------------------------------------------------------------
 
-    @with_callbacks
-    def fit(self, X, y=None, sample_weight=None):
-        """Learn from all rows, in ``max_iter`` passes; thresholds are from scores of the model that comes out.
-
-        Ctrl-C leaves the model that was there before.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : object
-            Not used.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; rows of weight 0 are ignored.
-
-        Returns
-        -------
-        self
-        """
-        begin_callbacks(self, X)
-        with unchanged_on_error(self):
-            self._check_params()
-            check_verbose(self)
-            random_state = check_random_state(self.random_state)
-            X, weights = self._checked(X, sample_weight, reset=True)
-            forget_learned(self)
-            X = self._begin(X, whole=True)
-            self._passes(X, weights, random_state)
-            self.n_iter_ = self.max_iter
-            sample = self._order(X.shape[0], random_state)[: self.window]
-            refill(self._window, self._seen_scores(X[np.sort(sample)])[:, 0], self.nu, self._rate)
-        end_callbacks(self, X)
-        return self
-
-    def _passes(self, X, weights, random_state):
-        with following(self, X.shape[0] * self.max_iter, "rows", has_model=True) as progress:
-            for _ in range(self.max_iter):
-                for order in progress.parts(self._order(X.shape[0], random_state)):
-                    for start in range(0, len(order), _ROWS_AT_A_TIME):
-                        rows = order[start : start + _ROWS_AT_A_TIME]
-                        self._learn_rows(X[rows], None if weights is None else weights[rows])
-                    if progress.advance(len(order)):
-                        return
-
     def partial_fit(self, X, y=None, sample_weight=None):
         """Learn from a batch of rows, in the given order, once.
 
@@ -213,33 +165,36 @@ class BSGDOneClassSVM(OutlierMixin, BudgetedSGD):
         -------
         self
         """
-        with unchanged_on_error(self) as attempt:
-            self._check_params()
-            first = not hasattr(self, "_window")
-            X, weights = self._checked(X, sample_weight, reset=first)
-            if first:
-                X = self._begin(X, whole=False)
-            else:
-                prepare_to_learn(self)
-                attempt.begin(X.shape[0])
-            self._learn_rows(self._follow(X), weights)
-        return self
+        return self._partial_fit(X, y, sample_weight)
 
-    def _checked(self, X, sample_weight, *, reset):
-        """Rows that have a weight, and weights or None."""
-        X = self._new_rows(X, None) if reset else self._known_rows(X, self._dtype)
+    def _examples(self, X, y, sample_weight, *, first):
+        """Rows that have a weight, no targets, and weights or None."""
+        X = self._new_rows(X, self._first_dtype) if first else self._known_rows(X, self._dtype)
         weights = checked_weights(sample_weight, X)
         if weights is not None and not weights.all():
             present = weights > 0
             X, weights = X[present], weights[present]
-        return X, weights
+        return X, None, weights
 
-    def _begin(self, X, *, whole):
-        """Kernel, empty model, window and origin for the first rows; returns them as the kernel sees them."""
+    def _start(self, X, targets, random_state, *, whole):
         self._kernel = self._new_kernel(X)
         self._empty_store(X.shape[1], 1, X.dtype, averaged=False)
         self._window = new_window(self.window)
-        return self._with_origin(X, whole=whole)
+
+    def _learn_all(self, X, targets, weights, random_state):
+        """Thresholds are from scores of the model that comes out."""
+        self._passes(X, targets, weights, random_state)
+        self.n_iter_ = self.max_iter
+        sample = self._order(X.shape[0], random_state)[: self.window]
+        refill(self._window, self._seen_scores(X[np.sort(sample)])[:, 0], self.nu, self._rate)
+
+    def _learn(self, X, targets, weights, order, policy=None):
+        for start in range(0, len(order), _ROWS_AT_A_TIME):
+            rows = order[start : start + _ROWS_AT_A_TIME]
+            self._learn_rows(X[rows], None if weights is None else weights[rows])
+
+    def _learn_next(self, X, targets, weights, *, first):
+        self._learn_rows(X, weights)
 
     def _learn_rows(self, X, weights):
         with self._products_with(len(self._expansion.rows)):
@@ -280,11 +235,6 @@ class BSGDOneClassSVM(OutlierMixin, BudgetedSGD):
     def decision_function(self, X):
         """Scores less the offset: below zero for outliers."""
         return self.score_samples(X) - self.offset_
-
-    @shared
-    def predict(self, X):
-        """-1 for outliers among the rows of ``X``, +1 for the others."""
-        return np.where(self.decision_function(X) >= 0.0, 1, -1)
 
     @shared
     def p_values(self, X):

@@ -4,8 +4,6 @@ import numbers
 from collections.abc import Sequence
 
 import numpy as np
-from sklearn.base import RegressorMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._locks import shared
@@ -15,13 +13,10 @@ from frugalsvm.core.residuals import LOSSES, loss_of_residuals
 from frugalsvm.core.schedules import clock_of
 from frugalsvm.estimators._auto import is_auto
 from frugalsvm.estimators._bsgd import BudgetedSGD, has_room_to_learn, prediction_state
-from frugalsvm.estimators._progress import begin_callbacks, check_verbose, end_callbacks, following, with_callbacks
-from frugalsvm.estimators._quantiles import PINBALL, PredictsQuantiles
+from frugalsvm.estimators._quantiles import PINBALL, PredictsNumbers
 from frugalsvm.estimators._saved import HAS_BUDGET, OPTIONAL, check_loaded_parameters, expansion_is_sound
-from frugalsvm.estimators._targets import TargetScale, checked_targets, checked_weights, scale_of
-from frugalsvm.estimators._unchanged import unchanged_on_error
+from frugalsvm.estimators._targets import TargetScale, scale_of
 from frugalsvm.estimators._validation import check_choice, check_positive
-from frugalsvm.estimators._writable import forget_learned, prepare_to_learn
 from frugalsvm.estimators.parameters import documented, keep_parameters
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.persist.savable import Saved
@@ -50,7 +45,7 @@ def _prediction_state(model):
 
 
 @documented
-class BSGDRegressor(PredictsQuantiles, RegressorMixin, BudgetedSGD):
+class BSGDRegressor(PredictsNumbers, BudgetedSGD):
     """Kernel regression by stochastic gradient descent with a fixed number of support vectors.
 
     Reads examples one at a time, in one pass or several, and keeps at most ``budget`` support vectors: time per
@@ -141,7 +136,6 @@ default="epsilon_insensitive"
     )  # fmt: skip
     _narrowing = 1.5  # merged vectors are spread over the rows as those of ridge machines are
     _targets: TargetScale
-    _in_columns: bool  # whether predictions have columns, as the targets had
 
     def __init__(
         self,
@@ -171,11 +165,6 @@ default="epsilon_insensitive"
         random_state=None,
     ):
         keep_parameters(self, locals())
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = self.loss != PINBALL
-        return tags
 
     # --- parameters ---------------------------------------------------------------------------------------
 
@@ -222,41 +211,19 @@ default="epsilon_insensitive"
 
     # --- learning -----------------------------------------------------------------------------------------
 
-    @with_callbacks
-    def fit(self, X, y, sample_weight=None):
-        """Learn from all rows, in ``max_iter`` passes.
+    def _begin(self, X, targets, weights, random_state, *, whole):
+        self._targets = self._target_scale(targets, weights)
+        return super()._begin(X, targets, weights, random_state, whole=whole)
 
-        Ctrl-C leaves the model that was there before.
+    def _outputs(self, targets, weights, *, whole):
+        return self._targets.standardized(targets).T
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the examples; rows of weight 0 are ignored.
+    def _start(self, X, targets, random_state, *, whole):
+        self._kernel = self._new_kernel(X)
+        averaged = self.average is not False and self.average != "post"
+        self._empty_store(X.shape[1], len(self._targets.center), X.dtype, averaged)
 
-        Returns
-        -------
-        self
-        """
-        begin_callbacks(self, X, y)
-        with unchanged_on_error(self) as attempt:
-            self._fit(attempt, X, y, sample_weight)
-        end_callbacks(self, X, y)
-        return self
-
-    def _fit(self, attempt, X, y, sample_weight):
-        self._check_params()
-        check_verbose(self)
-        random_state = check_random_state(self.random_state)
-        goes_on = self.warm_start and hasattr(self, "_targets")
-        X, targets, weights = self._checked(X, y, sample_weight, reset=not goes_on)
-        if goes_on:
-            prepare_to_learn(self)
-            attempt.begin()
-        else:
-            forget_learned(self)
-            X = self._begin(X, targets, weights, random_state, whole=True)
+    def _learn_all(self, X, targets, weights, random_state):
         standardized = self._targets.standardized(targets)
         self._passes(X, standardized, weights, random_state)
         self.n_iter_ = self.max_iter
@@ -269,13 +236,8 @@ default="epsilon_insensitive"
             errors = targets[some] - self._seen_scores(X[some])
             self._move_outputs(self._shifts(errors, None if weights is None else weights[some]))
 
-    def _passes(self, X, targets, weights, random_state):
-        with following(self, X.shape[0] * self.max_iter, "rows", has_model=True) as progress:
-            for _ in range(self.max_iter):
-                for part_of_order in progress.parts(self._order(X.shape[0], random_state)):
-                    self._learn(X, targets, weights, part_of_order)
-                    if progress.advance(len(part_of_order)):
-                        return
+    def _learn_next(self, X, targets, weights, *, first):
+        self._learn(X, self._targets.standardized(targets), weights, np.arange(X.shape[0]))
 
     def _post_pass(self, X, targets, weights, random_state):
         """Coefficients of the support vectors as they are, near the optimum."""
@@ -292,61 +254,9 @@ default="epsilon_insensitive"
     def _unsorted(self, X):
         return self._scores(X)
 
-    def partial_fit(self, X, y, sample_weight=None):
-        """Learn from a batch of rows, in the given order, once.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        self
-        """
-        with unchanged_on_error(self) as attempt:
-            self._check_params()
-            first = not hasattr(self, "_targets")
-            X, targets, weights = self._checked(X, y, sample_weight, reset=first)
-            if first:
-                X = self._begin(X, targets, weights, check_random_state(self.random_state), whole=False)
-            else:
-                prepare_to_learn(self)
-                attempt.begin(X.shape[0])
-            X = self._follow(X)
-            self._learn(X, self._targets.standardized(targets), weights, np.arange(X.shape[0]))
-        return self
-
-    def _checked(self, X, y, sample_weight, *, reset):
-        """Rows, targets (n, n_targets), and weights or None."""
-        if y is None:
-            checked_targets(type(self).__name__, y, X)
-        X = self._new_rows(X, None) if reset else self._known_rows(X, self._dtype)
-        targets, in_columns = checked_targets(type(self).__name__, y, X)
-        n_targets = targets.shape[1]
-        if self.loss == PINBALL:
-            if n_targets > 1:
-                raise ValueError(f"loss='pinball' is for one target, but y has {n_targets} columns.")
-            in_columns = np.ndim(self.quantile) == 1
-        n_outputs = len(self._quantiles) if self.loss == PINBALL else n_targets
-        if reset:
-            self._in_columns = bool(in_columns)
-        elif n_outputs != self._expansion.n_outputs:
-            raise ValueError(
-                f"The model has {self._expansion.n_outputs} outputs, but the targets and parameters need {n_outputs}."
-            )
-        return X, targets, checked_weights(sample_weight, X)
-
-    def _begin(self, X, targets, weights, random_state, *, whole):
-        """Take all that the first rows tell, for an empty model; returns the rows as the kernel sees them."""
-        self._targets = self._target_scale(targets, weights)
-        standardized = self._targets.standardized(targets)
-        X = self._with_metric(X, lambda: standardized.T, weights, random_state, whole=whole)
-        self._kernel = self._new_kernel(X)
-        averaged = self.average is not False and self.average != "post"
-        self._empty_store(X.shape[1], standardized.shape[1], X.dtype, averaged)
-        return self._with_origin(X, whole=whole)
+    @property
+    def _n_known(self):
+        return self._expansion.n_outputs
 
     def _target_scale(self, targets, weights):
         quantiles = self._quantiles if self.loss == PINBALL else None

@@ -198,7 +198,8 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
         if self.window is not None:
             check_count("window", self.window, least=2)
 
-    def _start(self, X, classes, random_state):
+    def _start(self, X, targets, random_state, *, whole):
+        classes = targets.classes
         self._kernel = self._new_kernel(X)
         n_pairs = len(pairs_of(len(classes)))
         self._cache_bytes = int(self.cache_size * MEGABYTE) // n_pairs

@@ -120,7 +120,8 @@ class DualClassifier(PrecomputedKernel, OnlineClassifier):
                     "n_selected is for selection='margin' or 'gradient'; to learn a random subset, pass fewer rows."
                 )
 
-    def _start(self, X, classes, random_state):
+    def _start(self, X, targets, random_state, *, whole):
+        classes = targets.classes
         self._kernel = self._new_kernel(X)
         self._solver = new_solver(X.shape[1], n_outputs_for(len(classes)), X.dtype, self._cache_bytes)
         self._learner = self._new_learner(self._kernel, random_state)

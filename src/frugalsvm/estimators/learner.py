@@ -138,9 +138,9 @@ class BudgetedClassifier(OnlineClassifier):
         """Learners that have learned nothing, for the kernel that was chosen."""
         raise NotImplementedError
 
-    def _start(self, X, classes, random_state):
+    def _start(self, X, targets, random_state, *, whole):
         self._kernel = self._new_kernel(X)
-        self._empty(X.shape[1], X.dtype, classes, random_state)
+        self._empty(X.shape[1], X.dtype, targets.classes, random_state)
 
 
 def _is_sound(model):

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 
-from frugalsvm.arrays.namespace import on_host
 from frugalsvm.calibration import MOST_ROWS
 from frugalsvm.core.outputs import n_outputs_for, signs
 from frugalsvm.estimators._base import ScoreClassifier
@@ -12,13 +11,7 @@ from frugalsvm.estimators._calibrated import check_calibrate
 from frugalsvm.estimators._local import LocalMachine
 from frugalsvm.estimators._local_saved import LOCAL
 from frugalsvm.estimators._scoring import predicted_labels
-from frugalsvm.estimators._validation import (
-    check_classes_have_weight,
-    classes_in,
-    distinct_labels,
-    encoded_labels,
-    example_weights,
-)
+from frugalsvm.estimators._validation import classes_in, distinct_labels, encoded_labels
 from frugalsvm.estimators._warnings import warn_if_poor_left_out
 from frugalsvm.estimators.parameters import documented, keep_parameters
 from frugalsvm.persist.values import is_classes
@@ -114,28 +107,26 @@ class LocalSVC(ScoreClassifier, LocalMachine):
         check_calibrate(self.calibrate)
         super()._check_params()
 
-    def _examples(self, X, y, sample_weight):
-        X, y, classes = self._validated(X, on_host(y), reset=True)
-        return X, *self._labeled(y, classes, X, sample_weight)
+    def _examples(self, X, y, sample_weight, *, first):
+        X, labels, weights = super()._examples(X, y, sample_weight, first=first)
+        return X, self._taken(labels), weights
 
     def _surveyed(self, y, sample_weight):
-        return self._labeled(y, classes_in(y), y[:, None], sample_weight)
+        classes = classes_in(y)
+        labels, weights = self._labeled(y, classes, classes, y[:, None], sample_weight)
+        return self._taken(labels), weights
+
+    def _taken(self, labels):
+        """Signs of all rows, whose classes are those of the model."""
+        self.classes_ = labels.classes
+        return self._signs(labels.indices)
+
+    def _signs(self, labels):
+        return signs(labels, n_outputs_for(len(self.classes_)), self._dtype)
 
     def _known_targets(self, y):
         labels = encoded_labels(y, distinct_labels(y), self.classes_, may_grow=False)
-        return signs(labels, n_outputs_for(len(self.classes_)), self._dtype)
-
-    def _labeled(self, y, classes, X, sample_weight):
-        """Signs and weights of all rows; the classes are these."""
-        if len(classes) < 2:
-            raise ValueError(
-                f"Training needs at least two classes, but all labels are {classes[:1].tolist()[0]!r}: one class."
-            )
-        labels = encoded_labels(y, classes, classes, may_grow=False)
-        weights = example_weights(on_host(sample_weight), self.class_weight, X, classes, labels)
-        check_classes_have_weight(weights, classes, labels)
-        self.classes_ = classes
-        return signs(labels, n_outputs_for(len(classes)), self._dtype), weights
+        return self._signs(labels)
 
     def _take_left_out(self, scores, targets, weights):
         numbers = np.arange(len(self.classes_), dtype=np.min_scalar_type(len(self.classes_)))  # there are many rows

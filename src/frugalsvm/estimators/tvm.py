@@ -191,7 +191,8 @@ class TVMClassifier(OnlineClassifier):
         m1, m2 = float(self.m1), float(self.m2)
         return TVM(self._kernel, int(self.budget), total, m1, m2, reject, bool(self.one_sided), in_features)
 
-    def _start(self, X, classes, random_state):
+    def _start(self, X, targets, random_state, *, whole):
+        classes = targets.classes
         self._kernel = self._new_kernel(X)
         self._twins = [new_twins(int(self.budget), X.shape[1]) for _ in range(n_outputs_for(len(classes)))]
         self._empty_caches()
