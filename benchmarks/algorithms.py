@@ -21,8 +21,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.__main__ import machine
+from frugalsvm.cli.candidates import Candidate, OutOfTime, auto, low_rank, own_choice
 from frugalsvm.cli.catalogue import AUTO, CATALOGUE, CLASSES, task_for
-from frugalsvm.cli.contestants import Contestant, OutOfTime, auto, low_rank, own_choice
 from frugalsvm.cli.options import TrainOptions
 from frugalsvm.datasets import load
 from frugalsvm.streams.batch import Batch
@@ -33,12 +33,12 @@ N_TEST, N_WARM = 5_000, 2_000
 HEADINGS = ("algorithm", "data", "rows", "features", "classes", "seconds", "accuracy", "bytes", "microseconds")
 
 
-def contestant_for(name: str) -> Contestant:
+def candidate_for(name: str) -> Candidate:
     """The algorithm with all its defaults."""
     if name == AUTO:
         return auto(0, quiet=True)
     if name == ALL_AT_ONCE:
-        return low_rank(0, "median", kernels=("rbf",))
+        return low_rank(0, "median", "rbf")
     budget = 500 if CATALOGUE[name].budgeted else None
     return own_choice(TrainOptions(name, budget), "median")
 
@@ -54,11 +54,11 @@ def rows_of(data: str, n_rows: int) -> tuple[Batch, Batch]:
 
 def measured(name: str, training: Batch, test: Batch, limit: float) -> dict[str, Any] | None:
     """Figures of an algorithm; None if it takes longer than the limit."""
-    contestant = contestant_for(name)
+    candidate = candidate_for(name)
     small = Batch(training.X[:N_WARM], training.y[:N_WARM])
-    contestant.learn(small, 10.0 if name == AUTO else None).model.predict(test.X[:100])  # compiles
+    candidate.learn(small, 10.0 if name == AUTO else None).model.predict(test.X[:100])  # compiles
     try:
-        seconds, learned = timed(lambda: contestant.learn(training, None if name == AUTO else limit))
+        seconds, learned = timed(lambda: candidate.learn(training, None if name == AUTO else limit))
     except OutOfTime:
         return None
     predicting, predicted = timed(lambda: learned.model.predict(test.X))

@@ -16,7 +16,7 @@ from frugalsvm.cli.app import app
 from frugalsvm.cli.info import EXTRAS
 from frugalsvm.datasets import make_checkerboard
 
-ASSET = ["-a", "asset", "--budget", "100", "--quiet"]
+ASSET = ["-a", "asset", "--budget", "200", "--quiet"]
 
 
 def invoke(*arguments, code=0):
@@ -65,8 +65,7 @@ class TestTrain:
         assert told["accuracy_before_learning"] is None
         chosen = told["chosen"]
         assert chosen["device"] == device
-        assert chosen["C"] in (0.1, 1.0, 10.0, 100.0)
-        assert chosen["validation_accuracy"] > 0.95
+        assert 1.0 <= chosen["C"] <= 100.0  # what `ASSETClassifier` chooses by itself
         assert accuracy(output, folder / "test.libsvm") > 0.95
         loaded = frugalsvm.load(output)
         assert loaded.estimator_.device == loaded.estimator.device == "cpu"
@@ -79,7 +78,6 @@ class TestTrain:
                 "chosen"
             ]
             assert told["gamma"] == 8
-            assert "validation_accuracy" not in told
             estimator = frugalsvm.load(output).estimator_
             assert estimator.gamma_ == 8
             assert (estimator.C, estimator.alpha) == ((5, None) if strength[0] == "--C" else ("auto", 1e-5))

@@ -20,6 +20,7 @@ from frugalsvm.cli.errors import Exit
 NAMES = ["height", "width", "mass", "age", "speed"]
 CLASSES = ["ash", "elm", "oak"]
 TOLERANCE = 0.01
+PARAMETERS = ("-a", "bsgd", "--gamma", "0.02", "--alpha", "1e-4")  # reading is tested, not how they are chosen
 
 
 def make_rows(n_rows, seed):
@@ -244,7 +245,7 @@ def label_flags(data):
 
 def accuracy(train, test, folder):
     model = folder / "model.frugal"
-    result = invoke("train", train, "-a", "bsgd", "-o", model, *label_flags(train))
+    result = invoke("train", train, *PARAMETERS, "-o", model, *label_flags(train))
     assert result.exit_code == 0, result.output
     told = invoke("evaluate", model, test, *label_flags(test), "--json")
     assert told.exit_code == 0, told.output

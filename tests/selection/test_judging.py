@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from frugalsvm.selection.judging import better_by, judged, optimism, row_losses
+from frugalsvm.selection.judging import Judgment, better_by, judged, mean_gain, optimism, row_losses
 
 FOLDS = np.array([0, 0, 1, 1])
 WEIGHTS = np.array([1.0, 1.0, 1.0, 3.0])
@@ -40,6 +40,18 @@ def test_differences_are_paired_and_leave_out_rows_without_a_score():
     gain, error = better_by(one, other)
     assert gain == pytest.approx(1 / 3)
     assert error == pytest.approx(np.std([0, 1, 0]) / np.sqrt(3))
+
+
+def test_rows_without_weight_do_not_count():
+    worse, better = np.r_[np.ones(9), np.zeros(90), 0.0], np.r_[np.zeros(99), 50.0]
+    weights, folds = np.r_[np.ones(99), 0.0], np.zeros(100, int)
+    found = better_by(*(Judgment(losses, losses, weights, folds) for losses in (better, worse)))
+    assert found == pytest.approx(mean_gain(worse[:99] - better[:99]))
+    assert found[0] == pytest.approx(9 / 99)
+
+
+def test_nothing_is_known_of_no_rows():
+    assert mean_gain(np.zeros(0)) == (0.0, np.inf)
 
 
 def test_the_best_of_many_is_not_as_good_elsewhere():

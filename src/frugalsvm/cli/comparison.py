@@ -1,17 +1,16 @@
-"""Contestants compared on rows that none of them learned from: how good each is, what it costs, and which to take."""
+"""Candidates compared on rows that none of them learned from: how good each is, what it costs, and which to take."""
 
-import math
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from frugalsvm.cli.candidates import Candidate, Learned, OutOfTime
 from frugalsvm.cli.catalogue import AUTO
-from frugalsvm.cli.contestants import Contestant, Learned, OutOfTime
 from frugalsvm.cli.data import labels_of, rows_of
 from frugalsvm.cli.page import percent, seconds_words, size_of
-from frugalsvm.cli.parameter_search import Trial
+from frugalsvm.selection.judging import mean_gain
 from frugalsvm.streams.batch import Batch, rows_between, rows_taken
 
 __all__ = ["Compared", "Lead", "Result", "compare", "lead_of", "recommended", "table_rows", "verdict"]
@@ -23,7 +22,7 @@ _MUCH_CHEAPER = 5.0  # times
 
 
 class Result(NamedTuple):
-    """What came of a contestant."""
+    """What came of a candidate."""
 
     name: str
     words: str
@@ -33,7 +32,7 @@ class Result(NamedTuple):
     whole_seconds: float  # and on all rows of the source, about
     n_bytes: int
     microseconds: float  # of a prediction
-    trials: tuple[Trial, ...]
+    tried: tuple[dict[str, Any], ...]  # on the way to them
 
     @property
     def accuracy(self) -> float:
@@ -41,7 +40,7 @@ class Result(NamedTuple):
 
 
 class Compared(NamedTuple):
-    results: list[Result]  # in the order of the contestants: the first is what would be done without a comparison
+    results: list[Result]  # in the order of the candidates: the first is what would be done without a comparison
     n_learned: int  # rows, each time
     notes: tuple[str, ...]
 
@@ -51,41 +50,41 @@ class Compared(NamedTuple):
 
 
 def compare(
-    contestants: list[Contestant],
+    candidates: list[Candidate],
     rows: Batch,
     n_rows: int,
     limits: list[float | None],
     seed: int,
-    tell: Callable[[Contestant], Any] = lambda contestant: None,
+    tell: Callable[[Candidate], Any] = lambda candidate: None,
 ) -> Compared:
-    """Have contestants learn three quarters of some rows and predict the others.
+    """Have candidates learn three quarters of some rows and predict the others.
 
     Where rows are few, each quarter is predicted in turn, and parameters are then chosen once more, by all rows.
 
     Parameters
     ----------
-    contestants : list of Contestant
+    candidates : list of Candidate
     rows : Batch
         A sample of the source.
     n_rows : int
         Number of rows of the source, for which costs are told.
     limits : list of float or None
-        Seconds for each contestant, in all.
+        Seconds for each candidate, in all.
     seed : int
     tell : callable
-        Called with each contestant before it learns.
+        Called with each candidate before it learns.
     """
     part = np.random.default_rng(seed).permutation(rows.n_rows) % _PARTS
     in_turn = rows.n_rows < _FEW_ROWS
     results, notes = [], []
-    for contestant, limit in zip(contestants, limits, strict=True):
-        tell(contestant)
+    for candidate, limit in zip(candidates, limits, strict=True):
+        tell(candidate)
         each = None if limit is None else limit / (_PARTS + 1 if in_turn else 1)
         try:
-            results.append(_judged(contestant, rows, part, n_rows, each, in_turn=in_turn))
+            results.append(_judged(candidate, rows, part, n_rows, each, in_turn=in_turn))
         except OutOfTime:
             notes.append(
-                f"{contestant.name} ({contestant.words}) is left out: it was not done within its "
+                f"{candidate.name} ({candidate.words}) is left out: it was not done within its "
                 f"{seconds_words(limit or 0.0)}. `--time-budget` gives more."
             )
     if not results:
@@ -95,11 +94,11 @@ def compare(
 
 
 def _judged(
-    contestant: Contestant, rows: Batch, part: np.ndarray, n_rows: int, limit: float | None, *, in_turn: bool
+    candidate: Candidate, rows: Batch, part: np.ndarray, n_rows: int, limit: float | None, *, in_turn: bool
 ) -> Result:
     is_right, predicting, learned = [], 0.0, None
     for k in range(_PARTS if in_turn else 1):
-        learned = contestant.learn(rows_taken(rows, np.flatnonzero(part != k)), limit)
+        learned = candidate.learn(rows_taken(rows, np.flatnonzero(part != k)), limit)
         judges = rows_taken(rows, np.flatnonzero(part == k))
         learned.model.predict(rows_of(rows_between(judges, 0, 1)))  # what is compiled for it does not count
         started = time.perf_counter()
@@ -108,19 +107,19 @@ def _judged(
         is_right.append(predicted == labels_of(judges))
     right = np.concatenate(is_right)
     n_learned = rows.n_rows - len(is_right[-1])
-    if in_turn and contestant.name != AUTO:  # whose flags are always the same
-        learned, n_learned = contestant.learn(rows, limit), rows.n_rows
+    if in_turn and candidate.name != AUTO:  # whose flags are always the same
+        learned, n_learned = candidate.learn(rows, limit), rows.n_rows
     assert isinstance(learned, Learned)
     return Result(
-        contestant.name,
-        contestant.words,
+        candidate.name,
+        candidate.words,
         learned.flags,
         right,
         learned.seconds_for(n_learned, n_learned),
         learned.seconds_for(n_rows, n_learned),
         learned.n_bytes,
         1e6 * predicting / len(right),
-        learned.trials,
+        learned.tried,
     )
 
 
@@ -143,8 +142,7 @@ class Lead(NamedTuple):
 
 def lead_of(one: Result, other: Result) -> Lead:
     """The lead of one result over another, on the same rows."""
-    difference = one.is_right.astype(float) - other.is_right
-    return Lead(float(difference.mean()), float(difference.std() / math.sqrt(len(difference))))
+    return Lead(*mean_gain(one.is_right.astype(float) - other.is_right))
 
 
 def recommended(results: list[Result]) -> Result:
@@ -154,7 +152,7 @@ def recommended(results: list[Result]) -> Result:
 
 
 def verdict(compared: Compared, plain: str) -> list[str]:
-    """Sentences about which to take; ``plain`` is the command that does what the first contestant does."""
+    """Sentences about which to take; ``plain`` is the command that does what the first candidate does."""
     usual, taken = compared.results[0], recommended(compared.results)
     others = sorted((each for each in compared.results if each is not taken), key=lambda each: -each.accuracy)
     names = [each.name for each in compared.results]
@@ -205,7 +203,7 @@ def _cheaper(taken: Result, other: Result, title: str) -> str:
 
 
 def table_rows(compared: Compared, n_rows: int) -> list[dict[str, str]]:
-    """What each contestant came to, best first."""
+    """What each candidate came to, best first."""
     ranked = sorted(compared.results, key=lambda result: -result.accuracy)
     rows = []
     for result in ranked:

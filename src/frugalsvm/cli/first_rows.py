@@ -13,7 +13,6 @@ from frugalsvm.cli.data import FIRST_ROWS, Opened, labels_of, open_data
 from frugalsvm.cli.data_report import tell_notes
 from frugalsvm.cli.flags import YES_OR_NO
 from frugalsvm.cli.options import DataOptions
-from frugalsvm.cli.parameter_search import can_choose, needs_scaling
 from frugalsvm.cli.task import many_classes, task_of, task_words
 from frugalsvm.pipelines import ColumnEncoder, MissingValueFiller
 from frugalsvm.pipelines.encoder import joined
@@ -204,6 +203,12 @@ def chosen_scale(scale: str, X: Any) -> bool | str:
     return scale == "yes" if scale in YES_OR_NO else scale
 
 
+def needs_scaling(X: Any) -> bool:
+    """Whether some values are outside of [-1, 1]: columns inside, often of zeros and ones, are best left alone."""
+    values = X if isinstance(X, np.ndarray) else X.data
+    return bool(values.size) and bool(np.abs(values).max() > 1.0)
+
+
 def tell_task(examined: Examined, algorithm: str, *, is_guess: bool = False, quiet: bool) -> None:
     """Tell what an algorithm for classes or for numbers is to predict, and warn of classes that look like numbers.
 
@@ -269,7 +274,8 @@ def tell_labels(examined: Examined) -> None:
 
 def check_enough(examined: Examined, y: np.ndarray) -> None:
     """Refuse rows by which parameters cannot be compared."""
-    if not can_choose(y):
+    n_learned = 2 * len(y) // 3
+    if n_learned == len(y) or len(np.unique(y[:n_learned])) < 2:
         what = f"{len(y):,} rows, and {len(np.unique(y)):,} different labels"
         raise ValueError(f"{examined.opened.stream.name} has {what}: too few to compare parameters by.")
 

@@ -1,27 +1,21 @@
-"""A new model of a stream: what was not given is chosen on the first rows."""
+"""A new model of a stream: what was not given is chosen by the estimator itself, from the first rows."""
 
+import warnings
 from typing import Any
 
 import numpy as np
 
-from frugalsvm.cli.catalogue import CATALOGUE, CLASSES, WITHOUT_GAMMA, new_estimator
+from frugalsvm.cli.catalogue import CATALOGUE, CLASSES, NOVELTIES, WITHOUT_GAMMA, new_estimator
 from frugalsvm.cli.console import Status
+from frugalsvm.cli.data import FIRST_ROWS
 from frugalsvm.cli.first_rows import Prepared, prepared
 from frugalsvm.cli.options import TrainOptions
-from frugalsvm.cli.parameter_search import (
-    can_choose,
-    choose,
-    chosen_strength,
-    first_metric,
-    grid_for,
-    usual_gamma,
-    usual_of,
-)
 from frugalsvm.pipelines import StreamPipeline
 
-__all__ = ["classes_for", "new_model", "with_own_choices"]
+__all__ = ["chosen_by_itself", "classes_for", "new_model", "with_own_choices"]
 
 _METRIC_ROWS = 10_000  # that a metric is learned from at most
+_CHOOSING_ROWS = 3072  # an estimator looks at no more to choose what it learns a stream with
 
 
 def new_model(
@@ -32,65 +26,42 @@ def new_model(
     Rows of a stream may change on the way: if nothing was said of that, they are learned as a `StreamPipeline` of
     Python learns them.
     """
-    follows = options.forgets or (is_stream and _may_follow(options))
+    follows = options.forgets or (is_stream and getattr(_estimator(options), "may_follow", False))
     dense_scale = "following" if options.forgets else "yes" if follows else None
     first = prepared(batches, options.scale, impute, dense_scale=dense_scale)
-    best = _given_settings(options) if follows else _chosen_settings(first, options, quiet=quiet)
-    classifies = CATALOGUE[options.algorithm].task == CLASSES
-    labels = np.unique(first.y).tolist() if classifies else None
-    chosen = {"algorithm": options.algorithm, **best, "scale": first.scale, "labels": labels}
-    more: dict[str, Any] = {}
+    settings = {"kernel": options.kernel, **_own_settings(options)}
+    settings |= {"gamma": options.gamma, "strength": options.strength, "budget": options.budget}
+    estimator, more = _estimator(options), {}
+    if options.metric is not None:  # it is learned from more rows, and what goes with it is chosen then
+        more = {"warmup_rows": _METRIC_ROWS}
+    elif not follows and (fitted := chosen_by_itself(first, options, quiet=quiet)) is not None:
+        settings |= _choices(options.algorithm, fitted, settings)
+        estimator = new_estimator(options.algorithm, seed=options.seed, **settings)
+    labels = np.unique(first.y).tolist() if CATALOGUE[options.algorithm].task == CLASSES else None
+    chosen = {"algorithm": options.algorithm, **settings, "scale": first.scale, "labels": labels}
     if options.metric is not None:
-        chosen["metric"], more = options.metric, {"warmup_rows": _METRIC_ROWS}
-    estimator = new_estimator(options.algorithm, seed=options.seed, metric=options.metric, **best)
+        chosen["metric"] = options.metric
     model = StreamPipeline(
         estimator, scale=first.scale, encoder=first.encoder, calibrate=options.calibrate, impute=impute, **more
     )
     return model, chosen
 
 
-def _may_follow(options: TrainOptions) -> bool:
-    """Whether a pipeline would follow the stream, as nothing was chosen that speaks against it."""
-    estimator = new_estimator(options.algorithm, metric=options.metric, **_given_settings(options))
-    return getattr(estimator, "may_follow", False)
-
-
-def _given_settings(options: TrainOptions) -> dict[str, Any]:
-    """What was given; the rest is left to an estimator that forgets, which chooses it on rows in their order."""
-    given = {"gamma": options.gamma, "strength": options.strength, "budget": options.budget}
-    return {"kernel": options.kernel, **_own_settings(options), **given}
-
-
-def with_own_choices(chosen: dict[str, Any], model: StreamPipeline) -> dict[str, Any]:
-    """What was chosen, with what an estimator that forgets has chosen by itself, once it has."""
-    estimator: Any = getattr(model, "estimator_", None)
-    half_life = getattr(estimator, "half_life", None)
-    if half_life is None:
-        return chosen
-    own = {"gamma": estimator.gamma_, "strength": getattr(estimator, "alpha_", None), "half_life": half_life}
-    return {**chosen, **{name: value for name, value in own.items() if chosen.get(name) is None}}
-
-
-def _chosen_settings(first: Prepared, options: TrainOptions, *, quiet: bool) -> dict[str, Any]:
-    """What does best on some of the first rows, of candidates that have learned others."""
-    metric, gamma = None, usual_gamma(first.X, options.kernel)
-    if options.metric is not None and can_choose(first.y):
-        with Status(f"Learning a metric from the first {len(first.y):,} rows ...", quiet=quiet):
-            found = first_metric(options.algorithm, options.kernel, options.metric, first.X, first.y, options.seed)
-        metric, gamma = found.metric, found.gamma or gamma
-    grid = grid_for(
+def _estimator(options: TrainOptions) -> Any:
+    """An estimator that chooses by itself what was not given; gamma as well where it would take a usual one."""
+    gamma: Any = options.gamma
+    if gamma is None and options.kernel not in WITHOUT_GAMMA and CATALOGUE[options.algorithm].task != NOVELTIES:
+        gamma = "auto"
+    return new_estimator(
         options.algorithm,
-        gamma,
         kernel=options.kernel,
-        gamma=options.gamma,
+        gamma=gamma,
         strength=options.strength,
-        budgets=(options.budget,),
-        own=_own_settings(options),
+        budget=options.budget,
+        metric=options.metric,
+        seed=options.seed,
+        **_own_settings(options),
     )
-    if len(grid) == 1 or not can_choose(first.y):
-        return usual_of(grid)
-    with Status(_choosing_words(options, len(grid), len(first.y)), quiet=quiet):
-        return choose(options.algorithm, first.X, first.y, grid, options.seed, metric)[0].settings
 
 
 def _own_settings(options: TrainOptions) -> dict[str, Any]:
@@ -99,11 +70,50 @@ def _own_settings(options: TrainOptions) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if value is not None}
 
 
-def _choosing_words(options: TrainOptions, n_candidates: int, n_rows: int) -> str:
-    strength = chosen_strength(options.algorithm)
-    names = ["gamma"] if options.gamma is None and options.kernel not in WITHOUT_GAMMA else []
-    names += [strength] if strength and options.strength is None else []
-    return f"Choosing {' and '.join(names)}: {n_candidates} candidates on the first {n_rows:,} rows ..."
+def chosen_by_itself(first: Prepared, options: TrainOptions, *, quiet: bool) -> Any:
+    """An estimator that has learned some of the first rows, and what to learn with; None if all of it was given.
+
+    Where these are all rows, it chooses as `fit` does, otherwise as `partial_fit`, for rows that are still to come.
+    """
+    estimator, algorithm = _estimator(options), CATALOGUE[options.algorithm]
+    known = estimator.get_params(deep=False)
+    free = [name for name in ("gamma", "alpha", "C") if isinstance(known.get(name), str) and known[name] == "auto"]
+    given = ["C"] if options.strength is not None else []  # alpha takes the place of C, where there are both
+    given += ["gamma"] if options.kernel in WITHOUT_GAMMA else []
+    free = [name for name in free if name not in given]
+    if (not free and options.metric is None) or not len(first.y):
+        return None
+    n_rows = len(first.y) if options.metric is not None else _CHOOSING_ROWS
+    what = f"Choosing {' and '.join(free)} on" if options.metric is None else "Learning a metric from"
+    with Status(f"{what} the first {len(first.y):,} rows ...", quiet=quiet), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # they would be about a model that nobody gets
+        if len(first.y) < FIRST_ROWS and len(np.unique(first.y)) > 1:
+            return estimator.fit(first.X, first.y)
+        classes = np.unique(first.y) if options.classes is None else np.array(options.classes)
+        classes = {"classes": classes} if algorithm.task == CLASSES else {}
+        return estimator.partial_fit(first.X[:n_rows], first.y[:n_rows], **classes)
+
+
+def with_own_choices(chosen: dict[str, Any], model: StreamPipeline) -> dict[str, Any]:
+    """What was chosen, with what the estimator has chosen by itself while it learned, once it has."""
+    estimator: Any = getattr(model, "estimator_", None)
+    return chosen if estimator is None else {**chosen, **_choices(chosen["algorithm"], estimator, chosen)}
+
+
+def _choices(name: str, estimator: Any, settings: dict[str, Any]) -> dict[str, Any]:
+    """What an estimator has chosen of settings that are open."""
+    strength = CATALOGUE[name].strength
+    found = {"gamma": estimator.gamma_, "half_life": getattr(estimator, "half_life", None)}
+    if strength:
+        found["strength"] = _number(estimator, strength)
+        if found["strength"] is None:  # a machine with both, of which neither was given
+            found["C"] = _number(estimator, "C")
+    return {key: value for key, value in found.items() if value is not None and settings.get(key) is None}
+
+
+def _number(estimator: Any, name: str) -> Any:
+    value = getattr(estimator, name)
+    return getattr(estimator, f"{name}_") if isinstance(value, str) else value
 
 
 def classes_for(model: StreamPipeline, options: TrainOptions, chosen: dict[str, Any]) -> Any:

@@ -9,17 +9,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from frugalsvm.arrays.namespace import arrays_on
 from frugalsvm.cli.catalogue import CATALOGUE, CLASSES, NUMBERS, new_estimator, task_for
 from frugalsvm.cli.console import Status, tell
 from frugalsvm.cli.data import labels_of, open_data
 from frugalsvm.cli.data_report import SHOWN_BAD_LINES, counts_of, tell_end
-from frugalsvm.cli.first_rows import Prepared, examine, prepared, tell_task
+from frugalsvm.cli.first_rows import examine, prepared, tell_task
 from frugalsvm.cli.options import DataOptions, TrainOptions
 from frugalsvm.cli.outcome import Outcome
-from frugalsvm.cli.parameter_search import grid_for, usual_gamma
 from frugalsvm.cli.progress import Progress
 from frugalsvm.cli.rows_in_memory import joined_rows, read_rows
 from frugalsvm.cli.saved_run import save_run
@@ -27,8 +24,8 @@ from frugalsvm.pipelines import StreamPipeline
 
 __all__ = ["fit_in_memory", "train_in_memory"]
 
-_PATH = [0.1, 1.0, 10.0, 100.0]  # values of C, if none is given
-_FIRST_BATCHES = 2  # from which gamma is chosen
+_PATH = [0.1, 1.0, 10.0, 100.0]  # values of C of a regressor, if none is given
+_FIRST_BATCHES = 2  # that tell whether to scale
 _MEMORY_SHARE = 0.4  # of the memory of the machine that rows may take: they are copied once
 
 
@@ -60,46 +57,40 @@ def train_in_memory(
 def fit_in_memory(
     batches: list, options: TrainOptions, device: str, C: float | None, impute: str | None, *, quiet: bool
 ) -> tuple[StreamPipeline, dict[str, Any]]:
-    """A model of all rows, with gamma and C chosen unless they are given; the batches are given up on the way."""
+    """A model of all rows, which chooses itself what was not given; the batches are given up on the way."""
     n_rows = sum(batch.n_rows for batch in batches)
     first = prepared(batches[:_FIRST_BATCHES], options.scale, impute)
-    if not CATALOGUE[options.algorithm].streams:
-        return _fit_cells(batches, first, options, device, impute, quiet=quiet)
-    strength: dict[str, Any] = {"C": C or _PATH} if options.strength is None else {"alpha": options.strength}
-    gamma = options.gamma
-    if gamma is None:
-        with Status(f"Choosing gamma on the first {len(first.y):,} rows ...", quiet=quiet):
-            gamma = _best_gamma(first, options, device, strength)
+    in_cells = not CATALOGUE[options.algorithm].streams
     model = StreamPipeline(
-        _estimator(options, device, gamma, strength, options.metric),
+        _estimator(options, device, C),
         scale=first.scale,
         encoder=first.encoder,
-        calibrate=options.calibrate,
+        calibrate=options.calibrate and not in_cells,
         impute=impute,
     )
     with Status(f"Learning {n_rows:,} rows on {device} ...", quiet=quiet):
         model.fit(*joined_rows(batches, labels_of))
-    chosen = _chosen(model.estimator_, options, gamma, first.scale, device)
-    for each in (model.estimator, model.estimator_):
-        each.set_params(device="cpu")  # users of the model need not have the device that it was trained on
+    fitted: Any = model.estimator_
+    chosen = _chosen(fitted, options._replace(strength=fitted.C_) if in_cells else options, first.scale, device)
+    for each in (model.estimator, fitted):  # users of the model need not have the device that it was trained on
+        each.set_params(device="cpu", **({"n_jobs": None} if in_cells else {}))
     return model, chosen
 
 
-def _fit_cells(batches, first, options, device, impute, *, quiet) -> tuple[StreamPipeline, dict[str, Any]]:
-    """A model in cells, which chooses gamma and C itself, and calibrates by leaving rows out."""
-    others: dict[str, Any] = {"kernel": options.kernel, "metric": options.metric, "device": device, "n_jobs": -1}
-    own = new_estimator(options.algorithm, gamma=options.gamma, strength=options.strength, seed=options.seed, **others)
-    if CATALOGUE[options.algorithm].task == CLASSES:
-        own.set_params(calibrate="platt" if options.calibrate else None)
-    model = StreamPipeline(own, scale=first.scale, encoder=first.encoder, impute=impute)
-    n_rows = sum(batch.n_rows for batch in batches)
-    with Status(f"Learning {n_rows:,} rows on {device} ...", quiet=quiet):
-        model.fit(*joined_rows(batches, labels_of))
-    fitted = model.estimator_
-    chosen = _chosen(fitted, options._replace(strength=fitted.C_), fitted.gamma_, first.scale, device)
-    for each in (model.estimator, fitted):
-        each.set_params(device="cpu", n_jobs=None)  # users of the model need not have the device that it was trained on
-    return model, chosen
+def _estimator(options: TrainOptions, device: str, C: float | None) -> Any:
+    """An estimator that chooses gamma and C itself; regressors without cells have a list of C to choose from."""
+    algorithm = CATALOGUE[options.algorithm]
+    settings: dict[str, Any] = {"kernel": options.kernel, "metric": options.metric, "device": device}
+    settings |= {"budget": options.budget, "strength": options.strength, "seed": options.seed}
+    settings["gamma"] = "auto" if options.gamma is None else options.gamma
+    if algorithm.streams and options.strength is None:
+        settings["C"] = _PATH if C is None and algorithm.task == NUMBERS else C
+    estimator = new_estimator(options.algorithm, **settings)
+    if not algorithm.streams:
+        estimator.set_params(n_jobs=-1)
+        if algorithm.task == CLASSES:  # by leaving rows out
+            estimator.set_params(calibrate="platt" if options.calibrate else None)
+    return estimator
 
 
 def _read(batches, source: str) -> list:
@@ -116,43 +107,8 @@ def _read(batches, source: str) -> list:
     return read.batches
 
 
-def _estimator(options: TrainOptions, device: str, gamma: Any, strength: dict[str, Any], metric: Any):
-    from frugalsvm import ASSETClassifier, ASSETRegressor
-
-    budget: dict[str, Any] = {} if options.budget is None else {"n_components": options.budget}
-    kind: Any = ASSETRegressor if task_for(options.algorithm) == NUMBERS else ASSETClassifier
-    return kind(
-        kernel=options.kernel,
-        gamma=gamma,
-        device=device,
-        random_state=options.seed,
-        metric=metric,
-        **budget,
-        **strength,
-    )
-
-
-def _best_gamma(first: Prepared, options: TrainOptions, device: str, strength: dict[str, Any]) -> float:
-    """The gamma with which two thirds of the first rows tell the most about the others."""
-    usual = usual_gamma(first.X, options.kernel)
-    order = np.random.default_rng(options.seed).permutation(len(first.y))
-    training, validation = np.split(order, [2 * len(order) // 3])
-    if len(np.unique(first.y[training])) < 2 or not len(validation):
-        return usual
-    metric, scores = None, {}
-    if options.metric is not None:  # learned once: the rows that judge have no part in it
-        model = _estimator(options, device, "scale", strength, options.metric)
-        model.fit(first.X[training], first.y[training])
-        metric, usual = model.metric_, model.gamma_ or usual
-    for settings in grid_for("asset", usual, strength=1.0):
-        model = _estimator(options, device, settings["gamma"], strength, metric)
-        model.fit(first.X[training], first.y[training])
-        scores[settings["gamma"]] = model.score(first.X[validation], first.y[validation])
-    return max(scores, key=scores.__getitem__)
-
-
-def _chosen(estimator, options, gamma, scale, device) -> dict[str, Any]:
-    chosen = {"algorithm": options.algorithm, "kernel": options.kernel, "gamma": gamma}
+def _chosen(estimator, options, scale, device) -> dict[str, Any]:
+    chosen = {"algorithm": options.algorithm, "kernel": options.kernel, "gamma": estimator.gamma_}
     chosen |= {"strength": options.strength, "budget": options.budget}
     if options.metric is not None:
         chosen["metric"] = options.metric

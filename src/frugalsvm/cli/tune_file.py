@@ -1,14 +1,13 @@
-"""``frugalsvm tune`` on files that can be read again: contestants compared on a sample of the rows."""
+"""``frugalsvm tune`` on files that can be read again: candidates compared on a sample of the rows."""
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 
-from frugalsvm.cli.catalogue import AUTO, CATALOGUE
+from frugalsvm.cli.candidates import Candidate, auto, low_rank, own_choice, tuned
+from frugalsvm.cli.catalogue import AUTO
 from frugalsvm.cli.comparison import Compared, compare, recommended, table_rows, verdict
 from frugalsvm.cli.console import Status, compiling_shown, tell
-from frugalsvm.cli.contestants import Contestant, auto, low_rank, own_choice, tuned
 from frugalsvm.cli.data import labels_of, open_data
 from frugalsvm.cli.first_rows import Examined, check_enough, check_size, examine
 from frugalsvm.cli.options import DataOptions, TrainOptions
@@ -21,7 +20,9 @@ from frugalsvm.streams.batch import rows_taken
 __all__ = ["tune_file"]
 
 _MOST_ROWS_OF_LASVM = 100_000  # of a file, beyond which it takes hours
-_SECONDS = 120.0  # for each contestant without --time-budget; `auto` knows when to end
+_KERNELS = ("rbf", "laplacian")  # of low-rank machines
+_SEVERAL_PASSES, _PASSES = ("bsgd",), 5  # algorithms that learn from more than one
+_SECONDS = 120.0  # for each candidate without --time-budget; `auto` knows when to end
 _SHARE_OF_AUTO = 0.5  # of a time budget
 
 
@@ -51,11 +52,11 @@ def tune_file(
     _check(examined, sample, of_classes=not among_all)
     impute = examined.data.imputes
     if among_all:
-        contestants = _all(options, impute, sample, quiet=quiet)
+        candidates = _all(options, impute, sample, quiet=quiet)
     else:
         first = options._replace(budget=budgets[0])
-        contestants = [own_choice(first, impute), tuned(first, impute, budgets)]
-    compared = _compared(contestants, sample, limit, options.seed, quiet=quiet)
+        candidates = [own_choice(first, impute), *_tuned(first, impute, budgets)]
+    compared = _compared(candidates, sample, limit, options.seed, quiet=quiet)
     return _told(compared, sample, command, data.name)
 
 
@@ -78,37 +79,46 @@ def _check(examined: Examined, sample: Sample, *, of_classes: bool) -> None:
     check_enough(examined, labels_of(sample.rows))
 
 
-def _all(options: TrainOptions, impute: str | None, sample: Sample, *, quiet: bool) -> list[Contestant]:
+def _all(options: TrainOptions, impute: str | None, sample: Sample, *, quiet: bool) -> list[Candidate]:
     """The algorithms that suit the size of a file; `auto` first, which `train` takes."""
     bsgd, lasvm = options._replace(algorithm="bsgd", budget=500), options._replace(algorithm="lasvm")
-    contestants = [auto(options.seed, quiet=quiet), low_rank(options.seed, impute)]
-    contestants.append(tuned(bsgd, impute, (500,), words="learns a stream, 500 vectors"))
+    candidates = [auto(options.seed, quiet=quiet), *(low_rank(options.seed, impute, each) for each in _KERNELS)]
+    candidates += _tuned(bsgd, impute, (500,), words="learns a stream, 500 vectors")
     if sample.n_rows <= _MOST_ROWS_OF_LASVM:
-        contestants.append(tuned(lasvm, impute, (None,), words="as exact as an SVM"))
-    return contestants
+        candidates.append(tuned(lasvm, impute, (None,), words="as exact as an SVM"))
+    return candidates
 
 
-def _compared(
-    contestants: list[Contestant], sample: Sample, limit: float | None, seed: int, *, quiet: bool
-) -> Compared:
-    limits = [_limit(contestant, len(contestants), limit) for contestant in contestants]
+def _tuned(
+    options: TrainOptions, impute: str | None, budgets: tuple[int, ...], *, words: str = "tuned"
+) -> list[Candidate]:
+    """An algorithm with the best parameters, in one pass and, if it learns from more, in several."""
+    found = [tuned(options, impute, budgets, words=words)]
+    if options.algorithm in _SEVERAL_PASSES:
+        several = options._replace(passes=_PASSES)
+        found.append(tuned(several, impute, budgets, words=f"{words}, {_PASSES} passes"))
+    return found
 
-    def begin(contestant: Contestant) -> None:
+
+def _compared(candidates: list[Candidate], sample: Sample, limit: float | None, seed: int, *, quiet: bool) -> Compared:
+    limits = [_limit(candidate, len(candidates), limit) for candidate in candidates]
+
+    def begin(candidate: Candidate) -> None:
         if not quiet:
-            number = f"{contestants.index(contestant) + 1} of {len(contestants)}"
-            tell(f"Comparing on {sample.rows.n_rows:,} rows: {contestant.name} ({number}) ...")
+            number = f"{candidates.index(candidate) + 1} of {len(candidates)}"
+            tell(f"Comparing on {sample.rows.n_rows:,} rows: {candidate.name} ({number}) ...")
 
     with compiling_shown(quiet=quiet):
-        return compare(contestants, sample.rows, sample.n_rows, limits, seed, begin)
+        return compare(candidates, sample.rows, sample.n_rows, limits, seed, begin)
 
 
-def _limit(contestant: Contestant, n_contestants: int, limit: float | None) -> float | None:
-    """Seconds for a contestant: `auto` has half of all, the others share what is left."""
+def _limit(candidate: Candidate, n_candidates: int, limit: float | None) -> float | None:
+    """Seconds for a candidate: `auto` has half of all, the others share what is left."""
     if limit is None:
-        return None if contestant.name == AUTO else _SECONDS
-    if contestant.name == AUTO:
+        return None if candidate.name == AUTO else _SECONDS
+    if candidate.name == AUTO:
         return _SHARE_OF_AUTO * limit
-    return limit / n_contestants if n_contestants == 2 else (1.0 - _SHARE_OF_AUTO) * limit / (n_contestants - 1)
+    return limit / n_candidates if n_candidates == 2 else (1.0 - _SHARE_OF_AUTO) * limit / (n_candidates - 1)
 
 
 def _told(compared: Compared, sample: Sample, command: str, source: str) -> TuneOutcome:
@@ -147,16 +157,7 @@ def _told(compared: Compared, sample: Sample, command: str, source: str) -> Tune
             for result in compared.results
         ],
         "sentences": sentences,
-        "trials": [
-            {
-                "algorithm": result.name,
-                "rows": trial.rows,
-                **_shown(trial.settings, result.name),
-                "accuracy": trial.accuracy,
-            }
-            for result in compared.results
-            for trial in result.trials
-        ],
+        "candidates": [each for result in compared.results for each in result.tried],
     }
     return TuneOutcome(
         best.flags,
@@ -165,10 +166,3 @@ def _told(compared: Compared, sample: Sample, command: str, source: str) -> Tune
         tuple(sentences),
         figures,
     )
-
-
-def _shown(settings: dict[str, Any], algorithm: str) -> dict[str, Any]:
-    """Settings under the names of flags."""
-    names = {"kernel": "kernel", "gamma": "gamma", "strength": CATALOGUE[algorithm].strength, "budget": "budget"}
-    names |= {"C": "C", "passes": "passes"}
-    return {flag: settings[name] for name, flag in names.items() if flag and settings.get(name) is not None}

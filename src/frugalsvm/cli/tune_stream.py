@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from frugalsvm.cli.catalogue import CATALOGUE, WITHOUT_GAMMA, new_estimator
+from frugalsvm.cli.candidates import flags_of, settings_for
 from frugalsvm.cli.console import Status, tell
 from frugalsvm.cli.data import BATCH_ROWS, Opened, name_features, open_data
 from frugalsvm.cli.data_report import tell_end
@@ -13,7 +13,6 @@ from frugalsvm.cli.interruption import Interruption
 from frugalsvm.cli.new_model import classes_for
 from frugalsvm.cli.options import DataOptions, TrainOptions, scale_flag
 from frugalsvm.cli.page import counted, percent
-from frugalsvm.cli.parameter_search import first_metric, suggested_gamma
 from frugalsvm.cli.progress import Progress, ProgressLine
 from frugalsvm.cli.saved_run import save_run
 from frugalsvm.cli.training_loop import learn_stream
@@ -23,8 +22,6 @@ from frugalsvm.stream_search import StreamTuner
 
 __all__ = ["tune_stream"]
 
-_GAMMAS = (1.0, 2.0, 4.0)  # times what the first rows suggest, as in `StreamTuner`
-_STRENGTHS = {"alpha": (1e-4, 1e-3, 1e-5), "C": (1.0, 10.0, 100.0), "": (None,)}
 _COLUMNS = ("kernel", "gamma", "alpha", "C", "budget")
 _SHOWN = 9  # candidates in the table
 
@@ -98,27 +95,10 @@ class _Search:
         check_classes(examined, options.algorithm, options.classes)
         first = prepared(examined.first, options.scale, impute)
         check_enough(examined, first.y)
-        name, kernel, metric = options.algorithm, options.kernel, None
-        gamma = suggested_gamma(name, first.X, first.y, kernel=kernel, seed=options.seed)
-        if options.metric is not None:
-            found = first_metric(name, kernel, options.metric, first.X, first.y, options.seed)
-            metric, gamma = found.metric, found.gamma or gamma
-        self.grid = self._candidates(gamma)
-        estimators = [new_estimator(name, seed=options.seed, metric=metric, **settings) for settings in self.grid]
-        model = StreamPipeline(StreamTuner(estimators), scale=first.scale, encoder=first.encoder, impute=impute)
+        self.grid, tuner = settings_for(first, options, self.budgets)
+        model = StreamPipeline(tuner, scale=first.scale, encoder=first.encoder, impute=impute)
         self.options = options._replace(scale=scale_flag(first.scale))
         return model, sorted(set(first.y.tolist()))
-
-    def _candidates(self, gamma: float) -> list[dict[str, Any]]:
-        algorithm = CATALOGUE[self.options.algorithm]
-        gammas = [gamma] if self.options.kernel in WITHOUT_GAMMA else [factor * gamma for factor in _GAMMAS]
-        budgets = self.budgets if algorithm.budgeted else (None,)
-        return [
-            {"kernel": self.options.kernel, "gamma": each, "strength": strength, "budget": budget}
-            for budget in budgets
-            for each in gammas
-            for strength in _STRENGTHS[algorithm.strength]
-        ]
 
     # --- what was found ------------------------------------------------------------------------------------
 
@@ -133,16 +113,7 @@ class _Search:
         return sorted(pairs, key=lambda pair: (-(pair[1]["dropped_at"] or float("inf")), -(pair[1]["accuracy"] or 0.0)))
 
     def _flags(self, settings: dict[str, Any]) -> dict[str, Any]:
-        algorithm = CATALOGUE[self.options.algorithm]
-        flags = {"algorithm": self.options.algorithm, "kernel": settings["kernel"]}
-        if self.options.metric is not None:
-            flags["metric"] = self.options.metric
-        flags["gamma"] = settings["gamma"]
-        if algorithm.strength:
-            flags[algorithm.strength] = settings["strength"]
-        if algorithm.budgeted:
-            flags["budget"] = settings["budget"]
-        return {**flags, "scale": self.options.scale}
+        return flags_of(self.options, settings, self.options.scale)
 
     def save(self, output: Path) -> None:
         """Write the best candidate as a model of its own."""

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Judgment", "better_by", "judged", "optimism", "row_losses"]
+__all__ = ["Judgment", "better_by", "judged", "mean_gain", "optimism", "row_losses"]
 
 
 class Judgment(NamedTuple):
@@ -57,9 +57,15 @@ def better_by(one: Judgment, other: Judgment, *, squares: bool = False) -> tuple
     """By how much mean losses of the first are smaller, or squared errors, and the standard error of that: by row."""
     gains = other.squares - one.squares if squares else other.losses - one.losses
     there = ~np.isnan(gains) & (one.weights > 0)
-    gains, weights = gains[there], one.weights[there].astype(float)
+    return mean_gain(gains[there], one.weights[there].astype(float))
+
+
+def mean_gain(gains: np.ndarray, weights: np.ndarray | None = None) -> tuple[float, float]:
+    """The mean of paired differences, a row each, and its standard error."""
     if not len(gains):
         return 0.0, np.inf
+    if weights is None:
+        weights = np.ones(len(gains))
     mean = np.average(gains, weights=weights)
     spread = np.average(np.square(gains - mean), weights=weights)
     return float(mean), float(np.sqrt(spread * np.square(weights).sum()) / weights.sum())

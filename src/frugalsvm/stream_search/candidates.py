@@ -9,7 +9,7 @@ from frugalsvm.estimators._in_order import may_follow
 from frugalsvm.estimators.bsgd import BSGDClassifier
 from frugalsvm.exceptions import ParameterError
 
-__all__ = ["candidates_for", "check_candidates"]
+__all__ = ["candidates_for", "check_candidates", "usual_grid"]
 
 # The best is among these, or within 0.3 points, in one pass over six tables. The first is taken where nothing is known.
 _GAMMA_FACTORS = 1.0, 2.0, 4.0  # of gamma="auto"
@@ -56,8 +56,13 @@ def _usual_grid(estimator: Any, X, y, classes) -> list[dict[str, Any]]:
     if "gamma" not in known or strength is None:
         raise ValueError(f"{type(estimator).__name__} has no usual candidates: set param_grid.")
     gamma = clone(estimator).set_params(gamma="auto").partial_fit(X, y, classes=classes).gamma_
-    if gamma is None:  # a kernel without one
-        return [{strength: value} for value in _STRENGTHS[strength]]
-    grid = [{"gamma": factor * gamma, strength: value} for factor in _GAMMA_FACTORS for value in _STRENGTHS[strength]]
+    grid = usual_grid(gamma, strength)
     # One that follows streams that change, as a pipeline does by default, unless something was said about that.
-    return [*grid, {"half_life": AUTO}] if may_follow(estimator) else grid
+    return [*grid, {"half_life": AUTO}] if gamma is not None and may_follow(estimator) else grid
+
+
+def usual_grid(gamma: float | None, strength: str | None) -> list[dict[str, Any]]:
+    """Candidates around a gamma that first rows suggest, and a strength, "alpha" or "C"; None where there is none."""
+    gammas = [{}] if gamma is None else [{"gamma": factor * gamma} for factor in _GAMMA_FACTORS]
+    strengths = [{strength: value} for value in _STRENGTHS[strength]] if strength else [{}]
+    return [{**one, **other} for one in gammas for other in strengths]

@@ -69,6 +69,8 @@ class StreamTuner(ClassifierMixin, ThreadSafe, BaseEstimator):
         The best candidate so far.
     best_params_ : dict
         What sets it apart: its combination of ``param_grid``, or all its parameters if candidates were given.
+    best_index_ : int
+        Its place in ``results_``.
     results_ : list of dict
         For each candidate ``params``; ``accuracy``, on rows before they were learned, recent ones above all (None if
         none was judged yet); ``rows``, the number that it has learned; and ``dropped_at``, the number of rows after
@@ -252,10 +254,15 @@ class StreamTuner(ClassifierMixin, ThreadSafe, BaseEstimator):
         return self._racers[leader(self._race)]
 
     @property
+    def best_index_(self) -> int:
+        """Which of the candidates is the best so far: its place in ``results_``."""
+        check_is_fitted(self)
+        return int(self._race.racing[leader(self._race)])
+
+    @property
     def best_params_(self) -> dict[str, Any]:
         """What sets the best candidate so far apart."""
-        check_is_fitted(self)
-        return dict(self._params[self._race.racing[leader(self._race)]])
+        return dict(self._params[self.best_index_])
 
     @property
     def results_(self) -> list[dict[str, Any]]:

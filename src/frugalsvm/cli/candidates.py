@@ -5,46 +5,38 @@ import os
 import tempfile
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm.cli.catalogue import AUTO, CATALOGUE
+from frugalsvm.cli.catalogue import AUTO, CATALOGUE, new_estimator
 from frugalsvm.cli.data import BATCH_ROWS, labels_of, rows_of
-from frugalsvm.cli.first_rows import prepared
-from frugalsvm.cli.new_model import classes_for, new_model
+from frugalsvm.cli.first_rows import Prepared, prepared
+from frugalsvm.cli.new_model import chosen_by_itself, classes_for, new_model, with_own_choices
 from frugalsvm.cli.options import TrainOptions, scale_flag
-from frugalsvm.cli.parameter_search import (
-    Trial,
-    choose,
-    first_metric,
-    halved,
-    suggested_gamma,
-    usual_gamma,
-    wide_grid_for,
-)
 from frugalsvm.cli.task import Task
 from frugalsvm.cli.train_auto import fit_auto
 from frugalsvm.cli.train_in_memory import fit_in_memory
 from frugalsvm.compiling.notice import show_compiling
 from frugalsvm.persist import save
+from frugalsvm.stream_search import StreamTuner
+from frugalsvm.stream_search.candidates import usual_grid
 from frugalsvm.streams.batch import Batch, rows_between
 
-__all__ = ["Contestant", "Learned", "OutOfTime", "auto", "low_rank", "own_choice", "tuned"]
+__all__ = ["Candidate", "Learned", "OutOfTime", "auto", "flags_of", "low_rank", "own_choice", "settings_for", "tuned"]
 
 _CHOOSING_ROWS = 2 * BATCH_ROWS  # those that `train` chooses parameters by
-_PASSES = 5  # that are tried beside one
-_SEVERAL_PASSES = ("bsgd",)  # that learn from more than one
-_LOW_RANK_KERNELS = ("rbf", "laplacian")
+_FIRST_ROWS = 1000  # learned before candidates are judged
 _STEEPEST = 2.0  # exponent of rows in the time of training
 
 
 class OutOfTime(Exception):
-    """A contestant has not learned its rows within its limit."""
+    """A candidate has not learned its rows within its limit."""
 
 
 class Learned(NamedTuple):
-    """What a contestant has made of some rows."""
+    """What a candidate has made of some rows."""
 
     model: Any
     flags: dict[str, Any]  # that make the same model with `frugalsvm train`
@@ -52,20 +44,20 @@ class Learned(NamedTuple):
     fixed_seconds: float  # and the part that does not
     exponent: float  # of the number of rows in the time
     n_bytes: int  # of the model file
-    trials: tuple[Trial, ...] = ()
+    tried: tuple[dict[str, Any], ...] = ()  # flags that were compared on the way, with accuracies
 
     def seconds_for(self, n_rows: int, n_learned: int) -> float:
         """Seconds that training on another number of rows would take."""
         return self.fixed_seconds + self.seconds * (n_rows / n_learned) ** self.exponent
 
 
-class Contestant(NamedTuple):
+class Candidate(NamedTuple):
     name: str  # of the algorithm
     words: str  # what sets it apart, for people
     learn: Callable[[Batch, float | None], Learned]  # from rows, within some seconds; raises OutOfTime
 
 
-def auto(seed: int, *, quiet: bool) -> Contestant:
+def auto(seed: int, *, quiet: bool) -> Candidate:
     """What `frugalsvm train` does with nothing else."""
 
     def learn(rows: Batch, limit: float | None) -> Learned:
@@ -76,55 +68,43 @@ def auto(seed: int, *, quiet: bool) -> Contestant:
         fixed = max(watch.seconds - growing, 0.0)
         return Learned(model, {"algorithm": AUTO}, growing, fixed, 1.0, _file_bytes(model, for_prediction=True))
 
-    return Contestant(AUTO, "chooses kernel, metric and size by itself", learn)
+    return Candidate(AUTO, "chooses kernel, metric and size by itself", learn)
 
 
-def low_rank(
-    seed: int, impute: str | None, budget: int = 500, kernels: tuple[str, ...] = _LOW_RANK_KERNELS
-) -> Contestant:
-    """ASSET on all rows at once, with a kernel and a width chosen on validation rows."""
+def low_rank(seed: int, impute: str | None, kernel: str = "rbf", budget: int = 500) -> Candidate:
+    """ASSET on all rows at once, which chooses the width of its kernel and C by itself."""
 
     def learn(rows: Batch, limit: float | None) -> Learned:
-        trials: list[Trial] = []
-        deadline = _deadline(limit)
-        for kernel in kernels:
-            if trials and time.monotonic() > deadline:  # the best so far, as the other searches do
-                break
-            options = TrainOptions("asset", budget, kernel, seed=seed)
-            _, chosen = fit_in_memory([rows_between(rows, 0, _CHOOSING_ROWS)], options, "cpu", None, impute, quiet=True)
-            trials.append(Trial(chosen, chosen["validation_accuracy"], min(rows.n_rows, _CHOOSING_ROWS)))
-        best = max(trials, key=lambda trial: trial.accuracy).settings
-        options = TrainOptions("asset", budget, best["kernel"], best["gamma"], seed=seed)
+        options = TrainOptions("asset", budget, kernel, seed=seed)
         with _Watch() as watch:
-            model, chosen = fit_in_memory([rows], options, "cpu", best["C"], impute, quiet=True)
-        flags = {"algorithm": "asset", "device": "cpu", "kernel": best["kernel"], "gamma": best["gamma"]}
-        flags |= {"C": chosen["C"], "budget": budget, "scale": scale_flag(chosen["scale"])}
-        return Learned(model, flags, watch.seconds, 0.0, 1.0, _file_bytes(model), tuple(trials))
+            model, chosen = fit_in_memory([rows], options, "cpu", None, impute, quiet=True)
+        flags = flags_of(options, chosen, scale_flag(chosen["scale"])) | {"device": "cpu", "C": chosen["C"]}
+        return Learned(model, flags, watch.seconds, 0.0, 1.0, _file_bytes(model))
 
-    return Contestant("asset", f"low-rank machine of {budget} landmarks", learn)
+    return Candidate("asset", f"low-rank machine of {budget} landmarks, {kernel}", learn)
 
 
-def own_choice(options: TrainOptions, impute: str | None) -> Contestant:
+def own_choice(options: TrainOptions, impute: str | None) -> Candidate:
     """What `frugalsvm train --algorithm` does by itself: parameters are chosen on the first rows."""
 
     def learn(rows: Batch, limit: float | None) -> Learned:
         return _learned(rows, options, impute, _deadline(limit))
 
-    return Contestant(options.algorithm, "as `train` chooses by itself", learn)
+    return Candidate(options.algorithm, "as `train` chooses by itself", learn)
 
 
 def tuned(
     options: TrainOptions, impute: str | None, budgets: tuple[int | None, ...], *, words: str = "tuned"
-) -> Contestant:
-    """Parameters by successive halving among more candidates, on all rows."""
+) -> Candidate:
+    """Parameters that are best on all rows, of those that learn them side by side."""
 
     def learn(rows: Batch, limit: float | None) -> Learned:
         deadline = _deadline(limit)
         # Half of the time is for the search, the other half for the last fit.
-        found, trials = _searched(rows, options, impute, budgets, _deadline(None if limit is None else limit / 2))
-        return _learned(rows, found, impute, deadline)._replace(trials=trials)
+        found, tried = _searched(rows, options, impute, budgets, _deadline(None if limit is None else limit / 2))
+        return _learned(rows, found, impute, deadline)._replace(tried=tried)
 
-    return Contestant(options.algorithm, words, learn)
+    return Candidate(options.algorithm, words, learn)
 
 
 def _deadline(limit: float | None) -> float:
@@ -134,35 +114,39 @@ def _deadline(limit: float | None) -> float:
 # --- searching and learning ---------------------------------------------------------------------------------
 
 
+def settings_for(
+    first: Prepared, options: TrainOptions, budgets: tuple[int | None, ...]
+) -> tuple[list[dict[str, Any]], StreamTuner]:
+    """Settings around what an algorithm chooses by itself on the first rows, and a search among them."""
+    name, strength = options.algorithm, CATALOGUE[options.algorithm].strength
+    own = chosen_by_itself(first, options._replace(budget=budgets[0]), quiet=True)
+    metric = own.metric_ if options.metric is not None else None  # the same for all
+    grid = usual_grid(getattr(own, "gamma_", None), strength)
+    settings = [
+        {"kernel": options.kernel, "gamma": each.get("gamma"), "strength": each.get(strength), "budget": budget}
+        for budget in (budgets if CATALOGUE[name].budgeted else (None,))
+        for each in grid
+    ]
+    return settings, StreamTuner([new_estimator(name, seed=options.seed, metric=metric, **each) for each in settings])
+
+
 def _searched(
     rows: Batch, options: TrainOptions, impute: str | None, budgets: tuple[int | None, ...], deadline: float
-) -> tuple[TrainOptions, tuple[Trial, ...]]:
-    """Options with the best parameters, and all trials on the way to them."""
-    name, seed = options.algorithm, options.seed
+) -> tuple[TrainOptions, tuple[dict[str, Any], ...]]:
+    """Options with the best parameters, and all that were compared; after the deadline no more rows are learned."""
     first = prepared([rows], options.scale, impute)
-    base = suggested = usual_gamma(first.X, options.kernel)
-    metric: Any = None
-    if options.metric is not None:
-        found = first_metric(name, options.kernel, options.metric, first.X, first.y, seed)
-        metric, base, suggested = found.metric, found.gamma or base, found.gamma or base
-    else:
-        suggested = suggested_gamma(name, first.X, first.y, kernel=options.kernel, seed=seed)
-    grid = wide_grid_for(name, base, suggested, kernel=options.kernel, budgets=budgets)
-    rounds = halved(name, first.X, first.y, grid, seed, metric, deadline=deadline)
-    best = rounds[-1][0]
-    if name in _SEVERAL_PASSES:
-        several = [{**best.settings, "passes": _PASSES}]
-        rounds.append(choose(name, first.X, first.y, several, seed, metric, deadline))
-        best = max(best, rounds[-1][0], key=lambda trial: trial.accuracy)
-    settings = best.settings
-    options = options._replace(
-        gamma=settings["gamma"],
-        strength=settings["strength"],
-        budget=settings["budget"],
-        passes=settings.get("passes", 1),
-        scale=scale_flag(first.scale),
+    settings, tuner = settings_for(first, options, budgets)
+    n_rows, classes = len(first.y), np.unique(first.y)
+    for start, stop in pairwise([0, *range(min(_FIRST_ROWS, -(-n_rows // 2)), n_rows, BATCH_ROWS), n_rows]):
+        tuner.partial_fit(first.X[start:stop], first.y[start:stop], classes=classes)
+        if time.monotonic() > deadline:
+            break
+    scale, best = scale_flag(first.scale), settings[tuner.best_index_]
+    tried = tuple(
+        {**flags_of(options, each, scale), "rows": result["rows"], "accuracy": result["accuracy"]}
+        for each, result in zip(settings, tuner.results_, strict=True)
     )
-    return options, tuple(trial for trials in rounds for trial in trials)
+    return options._replace(**{name: best[name] for name in ("gamma", "strength", "budget")}, scale=scale), tried
 
 
 def _learned(rows: Batch, options: TrainOptions, impute: str | None, deadline: float) -> Learned:
@@ -186,25 +170,20 @@ def _learned(rows: Batch, options: TrainOptions, impute: str | None, deadline: f
     if halfway > 0.0 and not CATALOGUE[options.algorithm].budgeted:  # it grows while it learns
         ratio = math.log(watch.seconds / halfway) / math.log(options.passes * rows.n_rows / n_halfway)
         exponent = min(max(ratio, 1.0), _STEEPEST)
-    flags = _flags(options, chosen)
+    flags = flags_of(options, with_own_choices(chosen, model), scale_flag(chosen["scale"]))
     return Learned(model, flags, watch.seconds, choosing.seconds, exponent, _file_bytes(model, caches=False))
 
 
-def _flags(options: TrainOptions, chosen: dict[str, Any]) -> dict[str, Any]:
+def flags_of(options: TrainOptions, settings: dict[str, Any], scale: str) -> dict[str, Any]:
     """What was chosen, as flags of `frugalsvm train`."""
     algorithm = CATALOGUE[options.algorithm]
-    flags: dict[str, Any] = {"algorithm": options.algorithm, "kernel": options.kernel}
-    if options.metric is not None:
-        flags["metric"] = options.metric
-    flags["gamma"] = chosen["gamma"]
+    flags: dict[str, Any] = {"algorithm": options.algorithm, "kernel": options.kernel, "metric": options.metric}
+    flags["gamma"] = settings["gamma"]
     if algorithm.strength:
-        flags[algorithm.strength] = chosen["strength"]
-    if algorithm.budgeted:
-        flags["budget"] = chosen["budget"]
-    if options.passes > 1:
-        flags["passes"] = options.passes
-    flags["scale"] = scale_flag(chosen["scale"])
-    return flags
+        flags[algorithm.strength] = settings["strength"]
+    flags["budget"] = settings["budget"] if algorithm.budgeted else None
+    flags["passes"] = options.passes if options.passes > 1 else None
+    return {name: value for name, value in {**flags, "scale": scale}.items() if value is not None}
 
 
 # --- what it costs ------------------------------------------------------------------------------------------
