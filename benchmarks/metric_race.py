@@ -1,7 +1,7 @@
 """``python -m benchmarks.metric_race [--only NAME ...] [--threads 1 4 16] [--device cuda]``: what a metric takes.
 
-Seconds by the clock of one race on training rows, with kernels compiled before, its CPU seconds, and the error of each
-kind of metric on the rows that judge them.
+Seconds by the clock of one choice on training rows, with kernels compiled before, its CPU seconds, and the error of
+each kind of metric on the rows that judge them.
 """
 
 import argparse
@@ -13,7 +13,7 @@ from benchmarks.tables_data import TABLES, scaled, split_of
 from frugalsvm.arrays.namespace import arrays_on
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.metric_learning.machine import Rows, standardized
-from frugalsvm.metric_learning.race import race
+from frugalsvm.selection.best_metric import best_metric
 
 KINDS = ("factors", "matrix")
 
@@ -54,7 +54,7 @@ def _rows(name, most):
 def _timed(kernel, rows, classes, n_threads):
     start, cpu_start = time.perf_counter(), time.process_time()
     part = KERNELS[kernel](gamma=1.0)
-    found = race(part, rows, np.random.default_rng(0), kinds=KINDS, classes=classes, n_threads=n_threads)
+    found = best_metric(part, rows, np.random.default_rng(0), kinds=KINDS, classes=classes, n_threads=n_threads)
     return found, time.perf_counter() - start, time.process_time() - cpu_start
 
 

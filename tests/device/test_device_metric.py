@@ -6,11 +6,11 @@ import pytest
 from frugalsvm.arrays.namespace import arrays_of
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.metric_learning.agop import average_outer_product
+from frugalsvm.metric_learning.candidates import Schedule
 from frugalsvm.metric_learning.descent import Plan
-from frugalsvm.metric_learning.entrants import Schedule
 from frugalsvm.metric_learning.leave_one_out import judged, mean_losses
 from frugalsvm.metric_learning.machine import Rows
-from frugalsvm.metric_learning.race import race
+from frugalsvm.selection.best_metric import best_metric
 
 EUCLIDEAN = ("rbf", "matern12", "matern32", "matern52")
 GAMMA, RIDGE = 0.7, 1e-3
@@ -62,11 +62,13 @@ def test_average_outer_products(arrays, name):
     ("name", "n_features", "classes"),
     [("rbf", 4, False), ("rbf", 4, True), ("matern32", 4, False), ("laplacian", 4, True), ("rbf", 70, False)],
 )
-def test_race(arrays, name, n_features, classes):
+def test_the_best_metric(arrays, name, n_features, classes):
     rows, scales = rows_of(400, n_features=n_features), np.linspace(0.5, 2.0, n_features)
     rows = rows._replace(targets=np.sign(rows.targets)) if classes else rows
     found, expected = (
-        race(KERNELS[name](1.0), each, np.random.default_rng(1), scales=scales, classes=classes, schedule=SCHEDULE)
+        best_metric(
+            KERNELS[name](1.0), each, np.random.default_rng(1), scales=scales, classes=classes, schedule=SCHEDULE
+        )
         for each in (on(arrays, rows), rows)
     )
     assert found.kind == expected.kind
@@ -79,5 +81,5 @@ def test_race(arrays, name, n_features, classes):
 def test_tensors_in_float32_are_learned_from_in_float64(arrays):
     rows = on(arrays, rows_of(200))
     single = Rows(*(arrays.single(each) for each in tuple(rows)))
-    found = race(KERNELS["rbf"](1.0), single, np.random.default_rng(1), kinds=("plain",), schedule=SCHEDULE)
+    found = best_metric(KERNELS["rbf"](1.0), single, np.random.default_rng(1), kinds=("plain",), schedule=SCHEDULE)
     assert found.point.A.dtype == np.float64

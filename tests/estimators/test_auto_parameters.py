@@ -19,9 +19,9 @@ from frugalsvm import (
 )
 from frugalsvm.core.kernels import RBF
 from frugalsvm.core.outputs import signs
-from frugalsvm.kernel_width import LEAST_ROWS, choice_for, most_rows
 from frugalsvm.metric_learning.machine import Rows
 from frugalsvm.persist import load, save
+from frugalsvm.selection.widths import LEAST_ROWS, choice_for, most_rows
 
 AUTO = {
     "bsgd": BSGDClassifier(budget=50, random_state=0),

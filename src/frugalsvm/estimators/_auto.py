@@ -1,4 +1,4 @@
-"""Parameters that are "auto": chosen from the first rows (`frugalsvm.kernel_width`), and frozen then."""
+"""Parameters that are "auto": chosen from the first rows (`frugalsvm.selection.widths`), and frozen then."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.estimators._metric import some_rows
 from frugalsvm.estimators._validation import gamma_value
-from frugalsvm.kernel_width import LEAST_ROWS, Choice, choice_for, has_width, last_rows_first, most_rows
+from frugalsvm.selection.widths import LEAST_ROWS, Choice, choice_for, has_width, last_rows_first, most_rows
 
 __all__ = ["AUTO", "choice_of", "chooses", "is_auto"]
 

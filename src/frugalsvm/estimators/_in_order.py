@@ -1,6 +1,6 @@
 """Gamma for a stream that may change: chosen on its first rows in their order, each judged before it is learned.
 
-Rows of a stream are like those just before them: judged in random order, as elsewhere (`frugalsvm.kernel_width`),
+Rows of a stream are like those just before them: judged in random order, as elsewhere (`frugalsvm.selection.widths`),
 narrow kernels seem the best, and later rows are far from all that was learned. Here machines with several widths learn
 the rows as they come, with all half-lives at once (`frugalsvm.core.experts`). Of those that make about as few mistakes
 as the best, up to half a standard error, the widest is taken: it will know more about rows that are still to come. The
@@ -25,7 +25,7 @@ from frugalsvm.core.schedules import Perceptron
 from frugalsvm.estimators._auto import AUTO, is_auto
 from frugalsvm.estimators._kernel_model import FIRST_SLOTS, bytes_per_slot
 from frugalsvm.estimators._validation import gamma_value, slots_for_budget
-from frugalsvm.kernel_width import Choice, has_width
+from frugalsvm.selection.widths import Choice, has_width
 
 __all__ = ["ENOUGH_ROWS", "LEAST_ROWS", "choice_in_order", "chooses_in_order", "for_stream", "may_follow"]
 

@@ -16,8 +16,8 @@ from frugalsvm.estimators._tensors import tensor_in_metric
 from frugalsvm.estimators._warn import warn_caller
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.metric_learning.machine import Rows, standardized
-from frugalsvm.metric_learning.race import race
-from frugalsvm.metric_learning.widths import trial_on
+from frugalsvm.selection.best_metric import best_metric
+from frugalsvm.selection.widths import resources_on
 
 __all__ = ["check_metric", "importances", "learns_metric", "metric_for", "most_rows", "rows_in_metric", "some_rows"]
 
@@ -75,7 +75,7 @@ def metric_for(estimator: Any, X, targets, weights, random_state: Any, *, whole:
     kinds = _kinds(estimator, issparse(X)) if len(rows.X) >= _LEAST_ROWS else _too_few(estimator, len(rows.X), whole)
     # Outliers must not rule the metric.
     scaled = rows._replace(X=np.clip((rows.X - center) / scales, -_LARGEST, _LARGEST))
-    A = _winner(estimator, scaled, scales, kinds, rng)
+    A = _best(estimator, scaled, scales, kinds, rng)
     narrowing = _narrowing(estimator, len(scaled.X))
     return _as_usual(A, KERNELS[estimator.kernel], scaled.X * scales, center, spreads, narrowing)
 
@@ -86,8 +86,8 @@ def _kinds(estimator, sparse) -> list[str]:
     return [kind for kind in LEARNED[estimator.metric] if may_turn or kind != "matrix"]
 
 
-def _winner(estimator, rows, scales, kinds, rng) -> np.ndarray:
-    """The metric that wins the race on the device of the estimator, for rows that are not scaled."""
+def _best(estimator, rows, scales, kinds, rng) -> np.ndarray:
+    """The best metric, found on the device of the estimator, for rows that are not scaled."""
     kernel: Any = KERNELS[estimator.kernel]
     arrays = arrays_on(getattr(estimator, "device", "cpu"))
     if arrays.is_torch:
@@ -95,7 +95,7 @@ def _winner(estimator, rows, scales, kinds, rng) -> np.ndarray:
     classes = is_classifier(estimator)
     n_threads = thread_count(estimator.n_jobs)
     options = {"kinds": tuple(kinds), "classes": classes, "scales": 1.0 / scales, "n_threads": n_threads}
-    found = race(kernel(gamma=1.0), rows, rng, **options)
+    found = best_metric(kernel(gamma=1.0), rows, rng, **options)
     return np.asarray(on_host(found.point.A))
 
 
@@ -158,7 +158,7 @@ def _narrowing(estimator, n_rows) -> float:
     """
     if getattr(estimator, "feature_map", None) != "nystroem":
         return 1.0
-    n_judged = trial_on(arrays_on(getattr(estimator, "device", "cpu"))).n_landmarks
+    n_judged = resources_on(arrays_on(getattr(estimator, "device", "cpu"))).n_landmarks
     return float(np.sqrt(min(estimator.n_components, n_rows) / min(n_judged, n_rows)))
 
 

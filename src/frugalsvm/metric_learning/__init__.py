@@ -5,8 +5,5 @@
 `leave_one_out`  how well their machines predict each of them without it, and how that changes with the metric
 `descent`        the way down: a factor for each feature, or a matrix
 `agop`           average gradient outer products: directions along which a machine changes
-`entrants`       who takes part in a race of metrics
-`judges`         how good they are, told by rows that none of them saw
-`widths`         the width that goes with a metric in machines with landmarks
-`race`           which of them to take, or none
+`candidates`     metrics from the gentlest to the richest; `frugalsvm.selection.best_metric` says which of them to take
 """

@@ -5,7 +5,7 @@ import numpy as np
 from frugalsvm.core.blocks import is_of_products
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.metric_learning.machine import Rows, standardized
-from frugalsvm.metric_learning.race import race
+from frugalsvm.selection.best_metric import best_metric
 from frugalsvm.selection.candidates import View
 from frugalsvm.selection.task import Task
 
@@ -34,7 +34,7 @@ def learned_view(task: Task, view: View, index: np.ndarray, kernel: str) -> View
     arrays, n_threads = task.machinery.arrays, task.machinery.threads.count
     rows = Rows(*(arrays.asarray(each, "float64") for each in tuple(rows)))
     options = {"kinds": kinds, "classes": task.classes, "n_threads": n_threads, "for_landmarks": False}
-    found = race(part, rows, task.rng, **options)
+    found = best_metric(part, rows, task.rng, **options)
     A = np.asarray(found.point.A, np.float64)
     return view._replace(name=f"{METRIC} ({kernel})", metric=A, base=view.name)
 

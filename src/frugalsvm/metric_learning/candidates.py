@@ -1,4 +1,4 @@
-"""Who takes part in a race of metrics: how each of them is learned, from the gentlest to the richest.
+"""Candidates for the best metric: how each of them is learned, from the gentlest to the richest.
 
 - The plain metric: all features alike, with a width and a ridge.
 - A matrix of average gradient outer products from there: gentle, good where features are alike, helpless against noise.
@@ -38,7 +38,7 @@ _LEAST_BATCHES = 4
 
 
 class Schedule(NamedTuple):
-    """The steps of all entrants."""
+    """The steps of all candidates."""
 
     factors: Plan = Plan(0.15, 50)
     farther: Plan = Plan(0.2, 12, 256, 8)  # factors again, as long as it pays

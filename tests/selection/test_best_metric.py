@@ -1,14 +1,14 @@
-"""The race between metrics: who wins where, and for which rows the outcome is."""
+"""The best metric: which kind it is where, for which rows it is, and how judges tell."""
 
 import numpy as np
 import pytest
 
 from frugalsvm.core.kernels import RBF, Laplacian
 from frugalsvm.exceptions import ParameterError
-from frugalsvm.metric_learning.descent import Plan
-from frugalsvm.metric_learning.entrants import Schedule
+from frugalsvm.metric_learning.candidates import Schedule
+from frugalsvm.metric_learning.descent import Plan, Point
 from frugalsvm.metric_learning.machine import Rows
-from frugalsvm.metric_learning.race import KINDS, kinds_of, race
+from frugalsvm.selection.best_metric import KINDS, best_metric, judged_metric, kinds_of
 
 KERNEL = RBF(1.0)
 STEPS = Plan(0.15, 50, 150, 2)
@@ -22,14 +22,14 @@ def outcome_of(function, n_features, kinds=None, n=1500, kernel=KERNEL, scales=N
     y = np.sign(y) if classes else y - y.mean()
     rows = Rows(X, y[:, None], np.ones(n))
     generator = np.random.default_rng(1)
-    return race(kernel, rows, generator, kinds=kinds, scales=scales, classes=classes, schedule=schedule)
+    return best_metric(kernel, rows, generator, kinds=kinds, scales=scales, classes=classes, schedule=schedule)
 
 
 def two_of_eight(X, rng):
     return np.sin(2 * X[:, 0]) * X[:, 1]
 
 
-class TestWinners:
+class TestKinds:
     def test_factors_where_features_are_noise(self):
         outcome = outcome_of(two_of_eight, 8, kinds=("plain", "factors"))
         assert outcome.kind == "factors"
@@ -59,7 +59,7 @@ class TestWinners:
 
 
 class TestScales:
-    """Rows are ``X * SCALES``, and the outcome is for X."""
+    """Rows are ``X * SCALES``, and the best metric is for X."""
 
     SCALES = np.array([100.0, 0.01, 1.0, 1.0, 1000.0, 1.0, 1.0, 1.0])
 
@@ -96,9 +96,40 @@ class TestKernels:
 
 
 @pytest.mark.parametrize("kinds", [("plain",), ("plain", "matrix")])
-def test_only_those_who_take_part_are_judged(kinds):
+def test_only_kinds_that_are_asked_for_are_judged(kinds):
     outcome = outcome_of(lambda X, rng: X[:, 0], 3, kinds=kinds, n=300)
     assert tuple(outcome.errors) == kinds
+
+
+class TestJudges:
+    POINT = Point(np.ones(2), 1e-4)
+
+    @pytest.fixture
+    def rows(self):
+        X = np.random.default_rng(0).normal(size=(1000, 2))
+        return Rows(X, np.sin(2 * X[:, :1]) * X[:, 1:], np.ones(1000))
+
+    def judged(self, rows, *, classes):
+        return judged_metric(KERNEL, self.POINT, rows, 200, np.random.default_rng(0), classes=classes).judgment
+
+    def test_each_is_predicted_by_its_neighbors(self, rows):
+        """As if it was not there: another target of its own changes its error by as much."""
+        found = self.judged(rows, classes=False)
+        targets = rows.targets.copy()
+        targets[7] += 0.5
+        moved = self.judged(rows._replace(targets=targets), classes=False)
+        assert found.squared_error < 0.05 * rows.targets.var()
+        assert moved.squares[7] == pytest.approx(0.25, rel=0.3)
+        assert len(moved.squares) == 200
+
+    @pytest.mark.parametrize("n_outputs", [1, 3])
+    def test_wrong_classes_are_counted(self, rows, n_outputs):
+        y = np.digitize(rows.targets[:, 0], [-0.5, 0.5])
+        targets = np.where(y[:, None] == np.arange(3), 1.0, -1.0)[:, :n_outputs]
+        found = self.judged(rows._replace(targets=targets), classes=True)
+        assert set(np.unique(found.losses)) <= {0.0, 1.0}
+        assert 0.0 < found.error < 0.3
+        assert len(found.losses) == 200
 
 
 def test_many_features():
@@ -114,7 +145,8 @@ def test_the_number_of_threads_changes_nothing():
     X = np.random.default_rng(0).normal(size=(800, 4))
     rows = Rows(X, np.sin(2 * X[:, :1]) * X[:, 1:2], np.ones(800))
     one, several = (
-        race(KERNEL, rows, np.random.default_rng(1), schedule=SCHEDULE, n_threads=count).point for count in (1, 3)
+        best_metric(KERNEL, rows, np.random.default_rng(1), schedule=SCHEDULE, n_threads=count).point
+        for count in (1, 3)
     )
     np.testing.assert_allclose(several.A, one.A, rtol=1e-12)
     assert several.ridge == one.ridge

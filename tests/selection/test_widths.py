@@ -6,7 +6,7 @@ import pytest
 from frugalsvm.core.kernels import RBF
 from frugalsvm.metric_learning.descent import Point
 from frugalsvm.metric_learning.machine import Rows
-from frugalsvm.metric_learning.widths import Trial, with_best_width
+from frugalsvm.selection.widths import Resources, with_best_width
 
 
 @pytest.mark.parametrize("factor", [0.5, 2.0])
@@ -16,7 +16,7 @@ def test_the_width_is_found(factor):
     rows = Rows(X, np.sin(2 * X[:, :1]) * X[:, 1:], np.ones(500))
 
     def found_from(point):
-        return with_best_width(RBF(1.0), point, Trial(300, 60), rows[:300], rows[300:])
+        return with_best_width(RBF(1.0), point, Resources(300, 60), rows[:300], rows[300:])
 
     fitting = found_from(Point(np.ones(2), 1e-4))
     found = found_from(fitting._replace(A=fitting.A * factor))

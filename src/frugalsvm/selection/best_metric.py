@@ -1,9 +1,10 @@
 """Which metric is the best: the plain one, a factor for each feature, or a matrix. Told by rows none of them saw.
 
-Metrics are learned from most rows (`entrants`). A part of the rows is kept out of it: on these, small machines with
-each metric are compared (`judges`). From the gentlest metric to the richest, one takes the lead only if it is better by
-more than two standard errors, or one where both are learned. The winner gets the width that machines with landmarks
-want (`widths`).
+Metrics are learned from most rows (`frugalsvm.metric_learning.candidates`). A part of the rows is kept out of it: these
+judge. They and other rows are divided into leaves of a tree in the metric, and each judge is predicted by a machine of
+the other rows of its leaf: a leave-one-out error. Metrics are compared by what counts: wrong classes, or squared
+errors. From the gentlest metric to the richest, one is preferred only if it is better by more than two standard errors,
+or one where both are learned. The best gets the width that machines with landmarks want (`widths`).
 """
 
 from typing import Any, NamedTuple
@@ -13,10 +14,11 @@ import numpy as np
 from frugalsvm.arrays.namespace import arrays_of, on_host
 from frugalsvm.compiling.threads import ONE_THREAD, Threads, blas_threads
 from frugalsvm.core.blocks import is_of_products
+from frugalsvm.core.metric import mapped
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.metric_learning.agop import MOST_DIRECTIONS
-from frugalsvm.metric_learning.descent import Point
-from frugalsvm.metric_learning.entrants import (
+from frugalsvm.metric_learning.batches import leaves
+from frugalsvm.metric_learning.candidates import (
     SCHEDULE,
     Schedule,
     best_start,
@@ -25,25 +27,31 @@ from frugalsvm.metric_learning.entrants import (
     next_matrix,
     polished,
 )
-from frugalsvm.metric_learning.judges import OVER_LEARNED, OVER_PLAIN, Judgment, is_better, judge
-from frugalsvm.metric_learning.machine import Rows
-from frugalsvm.metric_learning.widths import trial_on, with_best_width
+from frugalsvm.metric_learning.descent import Point
+from frugalsvm.metric_learning.leave_one_out import for_each, machine_of
+from frugalsvm.metric_learning.machine import Rows, kernel_values
+from frugalsvm.selection.judging import Judgment, better_by, row_losses
+from frugalsvm.selection.widths import resources_on, with_best_width
 
-__all__ = ["KINDS", "Outcome", "kinds_of", "number_of_judges", "race"]
+__all__ = ["KINDS", "BestMetric", "best_metric", "judged_metric", "kinds_of", "number_of_judges"]
 
 KINDS = ("plain", "factors", "matrix")
 _JUDGE_SHARE, _MOST_JUDGES = 0.15, 2**14
-_MOST_COURT = 2**15  # rows that judge, and that predict them
+_MOST_ROWS = 2**15  # that judge, and that predict them
 _SOME_LEAVES = 16  # that tell which of several matrices to go on with
 _FEW_JUDGES, _LARGEST_SHARE = 1000, 0.25  # where rows are few
+_LEAF_ROWS = 512
+# Standard errors. On mere noise, one of two other metrics passes the plain one in about a tenth of cases; with one
+# standard error, in a quarter.
+_OVER_PLAIN, _OVER_LEARNED = 2.0, 1.0
 
 
-class Outcome(NamedTuple):
-    """What came of a race."""
+class BestMetric(NamedTuple):
+    """The metric to take, and how good all kinds are."""
 
     kind: str  # of `KINDS`
     point: Point  # on the host; for columns as they were before they were scaled, and for a kernel with gamma 1
-    errors: dict[str, float]  # mean losses of the judges, of all kinds that took part
+    errors: dict[str, float]  # mean losses of the judges, of all kinds that were compared
 
 
 def kinds_of(kernel: Any) -> tuple[str, ...]:
@@ -51,7 +59,7 @@ def kinds_of(kernel: Any) -> tuple[str, ...]:
     return KINDS if is_of_products(kernel) else KINDS[:-1]
 
 
-def race(
+def best_metric(
     kernel: Any,
     rows: Rows,
     rng: np.random.Generator,
@@ -62,7 +70,7 @@ def race(
     schedule: Schedule = SCHEDULE,
     n_threads: int = 1,
     for_landmarks: bool = True,
-) -> Outcome:
+) -> BestMetric:
     """Learn metrics of all kinds from the rows, in float64, and choose.
 
     Parameters
@@ -75,7 +83,7 @@ def race(
         Some of `KINDS`, "plain" among them, or all that the kernel can have.
     scales : array (n_features,) or None, default=None
         What the columns were multiplied by to be of about the same size: ``rows.X`` is ``X * scales``. The plain metric
-        is that of X, and the outcome is for X. Other metrics start from the better of the two: columns of one unit,
+        is that of X, and the best one is for X. Other metrics start from the better of the two: columns of one unit,
         such as pixels, are often better as they are.
     classes : bool, default=False
         Whether targets are 1 for the class of a row and -1 for others: wrong classes are counted. Otherwise errors are
@@ -84,7 +92,7 @@ def race(
     n_threads : int, default=1
         For batches side by side, on the CPU.
     for_landmarks : bool, default=True
-        Whether the winner gets the width that machines with landmarks want: who chooses gamma afterwards needs none.
+        Whether the best one gets the width that machines with landmarks want: who chooses gamma afterwards needs none.
     """
     kinds = kinds_of(kernel) if kinds is None else kinds
     if not set(kinds) <= set(kinds_of(kernel)):
@@ -93,19 +101,18 @@ def race(
     rows = Rows(*(arrays.asarray(each, "float64") for each in tuple(rows)))
     before = np.ones(rows.X.shape[1]) if scales is None else 1.0 / np.asarray(on_host(scales), float)
     rows = rows[rng.permutation(len(rows.X))]
-    court = _Court(kernel, rows, number_of_judges(len(rows.X)), classes, schedule, rng, _threads(arrays, n_threads))
+    threads = ONE_THREAD if arrays.is_torch else Threads(n_threads)
+    comparison = _Comparison(kernel, rows, number_of_judges(len(rows.X)), classes, schedule, rng, threads)
     with blas_threads(None):  # each product on one thread: there are many of them side by side
-        final = court.final(before, kinds)
+        found = comparison.run(before, kinds)
         best = kinds[0]
         for kind in kinds[1:]:
-            if is_better(final[kind], final[best], OVER_PLAIN if best == "plain" else OVER_LEARNED):
+            gain, error = better_by(found[kind].judgment, found[best].judgment)
+            if gain > (_OVER_PLAIN if best == "plain" else _OVER_LEARNED) * error:
                 best = kind
-        A, ridge = court.with_best_width(final[best].point) if for_landmarks else final[best].point
-    return Outcome(best, Point(arrays.host(A) / before, ridge), {kind: each.error for kind, each in final.items()})
-
-
-def _threads(arrays, n_threads):
-    return ONE_THREAD if arrays.is_torch else Threads(n_threads)
+        A, ridge = comparison.with_best_width(found[best].point) if for_landmarks else found[best].point
+    errors = {kind: each.judgment.error for kind, each in found.items()}
+    return BestMetric(best, Point(arrays.host(A) / before, ridge), errors)
 
 
 def number_of_judges(n_rows: int) -> int:
@@ -114,7 +121,45 @@ def number_of_judges(n_rows: int) -> int:
     return min(max(int(_JUDGE_SHARE * n_rows), few), _MOST_JUDGES)
 
 
-class _Court(NamedTuple):
+class JudgedMetric(NamedTuple):
+    point: Point
+    judgment: Judgment  # of the judges, in their order
+
+    @property
+    def squared_error(self) -> float:
+        return self.judgment.squared_error
+
+
+def judged_metric(
+    kernel: Any,
+    point: Point,
+    rows: Rows,
+    n_judges: int,
+    rng: np.random.Generator,
+    *,
+    classes: bool,
+    most_leaves: int | None = None,
+    threads: Threads = ONE_THREAD,
+) -> JudgedMetric:
+    """The errors of machines with a metric on the judges, which are the first rows, or on those in some leaves."""
+    U = mapped(rows.X, point.A)
+    index = leaves(U, _LEAF_ROWS, rng)
+    index = index[rng.permutation(len(index))[:most_leaves]]
+
+    def errors_of(part):
+        return on_host(machine_of(kernel_values(kernel, part.X, part.X), point.ridge, part).errors)
+
+    errors = np.empty(rows.targets.shape)
+    found = for_each(errors_of, rows._replace(X=U), index, threads)
+    index = on_host(index)
+    errors[index] = np.reshape(found, (*index.shape, -1))
+    judges = np.sort(index[index < n_judges])
+    errors, targets, weights = errors[judges], on_host(rows.targets)[judges], on_host(rows.weights)[judges]
+    losses, _ = row_losses((targets - errors).T, targets.T, classes=classes)
+    return JudgedMetric(point, Judgment(losses, (errors**2).sum(axis=1), weights, np.zeros(len(judges), np.int64)))
+
+
+class _Comparison(NamedTuple):
     """All that metrics are learned from and judged by."""
 
     kernel: Any
@@ -129,21 +174,21 @@ class _Court(NamedTuple):
     def learned(self) -> Rows:
         return self.rows[self.n_judges :]
 
-    def judge(self, point, most_leaves=None) -> Judgment:
+    def judge(self, point, most_leaves=None) -> JudgedMetric:
         """By all judges, or by those in some leaves."""
-        some, options = self.rows[:_MOST_COURT], {"classes": self.classes, "threads": self.threads}
-        return judge(self.kernel, point, some, self.n_judges, self.rng, most_leaves=most_leaves, **options)
+        some, options = self.rows[:_MOST_ROWS], {"classes": self.classes, "threads": self.threads}
+        return judged_metric(self.kernel, point, some, self.n_judges, self.rng, most_leaves=most_leaves, **options)
 
     def learn(self, way, *start) -> Any:
-        """What comes of one of the ways in `entrants`."""
+        """What comes of one of the ways to learn a candidate."""
         return way(self.kernel, self.learned, *start, self.schedule, self.rng, self.threads)
 
     def with_best_width(self, point) -> Point:
-        trial = trial_on(arrays_of(self.rows.X))
-        judges = self.rows[: min(self.n_judges, trial.n_fitted // 2)]
-        return with_best_width(self.kernel, point, trial, self.learned, judges, self.threads)
+        resources = resources_on(arrays_of(self.rows.X))
+        judges = self.rows[: min(self.n_judges, resources.n_fitted // 2)]
+        return with_best_width(self.kernel, point, resources, self.learned, judges)
 
-    def final(self, before, kinds) -> dict[str, Judgment]:
+    def run(self, before, kinds) -> dict[str, JudgedMetric]:
         """The best metric of each kind, for the rows; ``before`` are the factors of the plain one."""
         arrays = arrays_of(self.rows.X)
         starts = [self.learn(best_start, arrays.asarray(before))]
@@ -160,17 +205,13 @@ class _Court(NamedTuple):
             found["matrix"] = self._best_matrix(start, factors)
         return found
 
-    def _best_matrix(self, start, factors) -> Judgment:
+    def _best_matrix(self, start, factors) -> JudgedMetric:
         ways = (start, self.schedule.n_rounds), (factors, 1), (factors, 0)
         if len(factors.A) > MOST_DIRECTIONS:
             ways = ways[:-1]
-        matrices = [self._in_some_leaves(self.learn(next_matrix, *way)) for way in ways]
+        matrices = [self.judge(self.learn(next_matrix, *way), _SOME_LEAVES) for way in ways]
         best = min(matrices, key=lambda each: each.squared_error)
         if is_worth_polishing(best.point, len(self.learned.X)):
-            best = min(
-                best, self._in_some_leaves(self.learn(polished, best.point)), key=lambda each: each.squared_error
-            )
+            other = self.judge(self.learn(polished, best.point), _SOME_LEAVES)
+            best = min(best, other, key=lambda each: each.squared_error)
         return self.judge(best.point)
-
-    def _in_some_leaves(self, point) -> Judgment:
-        return self.judge(point, _SOME_LEAVES)
