@@ -198,12 +198,16 @@ def test_intervals_without_time_are_those_of_the_machines_that_were_compared():
 
 def test_verbose_tells_each_candidate(capsys):
     X, y = three_classes(200)
-    model = AutoSVC(verbose=1, **QUICK).fit(X, y)
+    events = []
+    model = AutoSVC(verbose=1, **QUICK).fit(X, y, callback=events.append)
     lines = capsys.readouterr().out.splitlines()
     announced = [line for line in lines if line.endswith(" ...")]
     assert len(lines) - len(announced) == len(model.cv_results_["params"])
     assert announced[-1] == "[AutoSVC] fitting the best to all 200 rows ..."
     assert lines[-1] == announced[-1]
+    assert [event["stage"] for event in events if "stage" in event] == [line[10:-4] for line in announced]
+    scores = [event["score"] for event in events if "stage" not in event]
+    assert scores == model.cv_results_["mean_test_score"].tolist()
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ import datetime
 import numpy as np
 import pytest
 
-from frugalsvm import LocalSVC
+from frugalsvm import AutoSVC, LocalSVC, load, save
 from frugalsvm.auto._notes import left_out, notes_on
-from frugalsvm.auto._tables import as_input, layout_of
+from frugalsvm.auto._tables import as_input, encoder_for, layout_of
 from frugalsvm.pipelines import MissingValueFiller, StreamPipeline
 
 N = 400
@@ -17,8 +17,7 @@ def prepared(X, y):
     """The layout of a table, and a pipeline that was prepared for it."""
     layout = layout_of(X)
     rows = as_input(X, layout)
-    encoder = None if layout is None else layout.encoder(rows)
-    pipeline = StreamPipeline(LocalSVC(), encoder=encoder, impute=MissingValueFiller(indicator=True))
+    pipeline = StreamPipeline(LocalSVC(), encoder=encoder_for(rows), impute=MissingValueFiller(indicator=True))
     pipeline.prepare(rows, y)
     return layout, pipeline
 
@@ -93,12 +92,16 @@ def test_new_rows_may_have_other_types(table):
     assert np.isnan(gaps[:, layout.number_names.index("at")]).all()
 
 
-def test_tables_of_the_command_line_have_names():
-    from frugalsvm.cli.train_auto import as_table
-
+def test_rows_of_numbers_and_text_without_a_frame(tmp_path):
     X, color = np.ones((40, 2)), np.array(["red", "blue"] * 20, object)
-    X[:, 0] = np.arange(40)
-    for names, told in ((("a", "b"), "b"), (("color", "b"), "number 2"), ((), "number 2")):
-        table = as_table((X, {"color": color}), names)
-        notes = notes_on(table, *prepared(table, color == "red"))
-        assert notes == [f"Without effect, with the same value in all rows: {told}."]
+    X[:, 0], y = np.arange(40), color == "red"
+    for names, told in ((("a", "b"), "b"), (None, "feature 1")):
+        model = AutoSVC(kernel="rbf", metric=None, random_state=0).fit((X, {"color": color}), y, feature_names=names)
+        notes = model.report(output_dict=True)["notes"]
+        assert f"Without effect, with the same value in all rows: {told}." in notes
+        assert "\n".join(notes) in model.report()
+        assert (model.predict((X, {"color": color})) == y).all()
+    save(model, tmp_path / "model.frugal")
+    assert (load(tmp_path / "model.frugal").predict((X, {"color": color})) == y).all()
+    with pytest.raises(ValueError, match="feature_names"):
+        model.fit((X, {"color": color}), y, feature_names=["a"])

@@ -2,17 +2,15 @@
 
 import json
 import re
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from frugalsvm.auto._results import cv_results
+from frugalsvm.auto._report import as_dict
 from frugalsvm.cli import rows_in_memory
 from frugalsvm.cli.app import app
-from frugalsvm.cli.auto_words import tried_rows
-from frugalsvm.cli.search_progress import SearchProgress
+from frugalsvm.cli.auto_words import SearchProgress, tried_rows
 from frugalsvm.cli.task import task_of
 from frugalsvm.cli.train import _default_algorithm
 from frugalsvm.datasets import make_checkerboard
@@ -118,7 +116,7 @@ def test_the_round_that_decides_comes_first():
         {**usual, "kernel": kernel, "heat": heat, "key": 1.0 - score, "scores": [score] * 3, "score": score}
         for kernel, heat, score in tried
     ]
-    shown = tried_rows(SimpleNamespace(cv_results_=cv_results(rows)), classifies=False)
+    shown = tried_rows(as_dict({"title": "", "notes": [], "score": "R^2"}, rows))
     assert [next(iter(row)) for row in shown] == ["round"] * 3
     assert [(row["round"], row["R^2"]) for row in shown] == [("4", "0.9500"), ("1", "0.9900"), ("1", "0.5000")]
 
@@ -199,17 +197,18 @@ def test_what_labels_are():
 
 def test_progress_counts_candidates_and_knows_the_best():
     progress = SearchProgress(60.0)
+    candidate = {"rows": "scaled", "gamma": 1.0, "C": 1.0, "score_name": "accuracy", "seconds": 0.1}
     assert "0 candidates" in progress.words()
-    progress.write("[AutoSVC] scaled, rbf, gamma=1, C=1: accuracy 0.9000 (0.1 s)\n")
-    progress.write("[AutoSVC] scaled, laplacian, gamma=1, C=1: accuracy 0.8000 (0.1 s)\n")
+    progress({**candidate, "kernel": "rbf", "score": 0.9})
+    progress({**candidate, "kernel": "laplacian", "score": 0.8})
     assert "2 candidates" in progress.words()
     assert "of 60 s" in progress.words()
     assert "best accuracy so far 90.00 %" in progress.words()
     assert "last: scaled, laplacian, gamma=1, C=1" in progress.words()
-    progress.write("[AutoSVC] learning a metric, which takes about 12 s ...\n")
+    progress({"stage": "learning a metric, which takes about 12 s"})
     assert "2 candidates" in progress.words()
     assert "now learning a metric, which takes about 12 s (0 s so far)" in progress.words()
-    progress.write("[AutoSVC] scaled, laplacian, gamma=1, C=1: accuracy 0.8000 (0.1 s)\n")
+    progress({**candidate, "kernel": "laplacian", "score": 0.8})
     assert "now" not in progress.words()
     assert progress.bar().total == 60.0
     assert SearchProgress().bar().pulse

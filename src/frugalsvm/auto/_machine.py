@@ -13,10 +13,10 @@ from frugalsvm.arrays.namespace import HOST, arrays_on, best_device
 from frugalsvm.auto._last_fit import LastFit, last_fit
 from frugalsvm.auto._notes import left_out, notes_on
 from frugalsvm.auto._reasons import Scores, reasons
-from frugalsvm.auto._report import ROUNDS, Report, as_html, as_text
+from frugalsvm.auto._report import ROUNDS, Report, as_dict, as_html, as_text
 from frugalsvm.auto._results import cv_results, row_of
-from frugalsvm.auto._tables import Layout, as_input, layout_of
-from frugalsvm.auto.words import machine_words
+from frugalsvm.auto._tables import Layout, as_input, encoder_for, layout_of
+from frugalsvm.auto.words import candidate_words, machine_words
 from frugalsvm.compiling.threads import Threads, all_cores_unless, thread_count
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
@@ -112,7 +112,7 @@ class AutoMachine(ThreadSafe, BaseEstimator):
 
     # --- learning -------------------------------------------------------------------------------------------------
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, *, feature_names=None, callback=None):
         """Choose a machine and fit it to all rows.
 
         Whatever ends this early, be it Ctrl-C, leaves the estimator as it was before. To end sooner with the best
@@ -120,11 +120,18 @@ class AutoMachine(ThreadSafe, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            A data frame of pandas or polars may have columns of categories, text and dates.
+        X : array-like, sparse matrix, DataFrame, or pair of an array and a dict of columns of text
+            A data frame of pandas or polars may have columns of categories, text and dates. All columns of a dict are
+            learned as categories.
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the examples; rows of weight 0 are ignored.
+        feature_names : sequence of str, default=None
+            Names of the columns of numbers for the report and for messages, where ``X`` has none.
+        callback : callable, default=None
+            Called with a dict after each candidate: ``round``, ``rows`` (how they are seen), ``kernel``, ``gamma``,
+            ``C``, ``score``, its name ``score_name``, ``seconds``. Before work that takes a while without candidates,
+            the dict has one item, ``stage``: what is done, in words.
 
         Returns
         -------
@@ -132,15 +139,16 @@ class AutoMachine(ThreadSafe, BaseEstimator):
         """
         with unchanged_on_error(self):
             self._check_params()
-            self._fit(X, y, sample_weight)
+            told = [each for each in (self._print if self.verbose else None, callback) if each is not None]
+            self._fit(X, y, sample_weight, feature_names, told)
         return self
 
-    def _fit(self, X, y, sample_weight):
+    def _fit(self, X, y, sample_weight, feature_names, callbacks):
         for name in ("feature_names_in_", "n_features_in_"):
             self.__dict__.pop(name, None)
         random_state = check_random_state(self.random_state)
         clock = Clock(parsed_seconds("time_budget", self.time_budget))
-        ways, notes = self._ways(X, y, sample_weight)
+        ways, notes = self._ways(X, y, sample_weight, feature_names)
         rows = ways[SCALED].given
         if len(rows.y) < _LEAST_ROWS:
             raise ValueError(f"{type(self).__name__} needs at least {_LEAST_ROWS} rows, but n_samples = {len(rows.y)}.")
@@ -152,14 +160,16 @@ class AutoMachine(ThreadSafe, BaseEstimator):
             )
         entries: list[Entry] = []
 
+        def emit(event):
+            for each in callbacks:
+                each(event)
+
         def tell(entry):
             entries.append(entry)
-            if self.verbose:
-                print(self._told(entry))
+            emit(self._event(entry))
 
         def announce(words):
-            if self.verbose:
-                print(f"[{type(self).__name__}] {words} ...")
+            emit({"stage": words})
 
         try:
             found = search(task, self._plan(task), clock, tell, announce)
@@ -179,25 +189,38 @@ class AutoMachine(ThreadSafe, BaseEstimator):
         self.pipeline_ = way.pipeline.adopt(last.model, self._calibration(task, last), typical, errors)
         self._publish(task, found, last, entries, notes, fit_seconds, clock)
 
-    def _told(self, entry):
-        candidate = entry.candidate
-        return (
-            f"[{type(self).__name__}] {candidate.view}, {candidate.kernel}, gamma={candidate.gamma:.3g}, "
-            f"C={entry.C:.3g}: {self._score_name} {self._score(entry.judgment.error):.4f} ({entry.seconds:.1f} s)"
-        )
+    def _event(self, entry):
+        """What callbacks are told of a candidate."""
+        candidate, score = entry.candidate, float(self._score(entry.judgment.error))
+        chosen = {"rows": candidate.view, "kernel": candidate.kernel, "gamma": float(candidate.gamma)}
+        told = {"score": score, "score_name": self._score_name, "seconds": float(entry.seconds)}
+        return {"round": int(entry.round.number), **chosen, "C": float(entry.C), **told}
+
+    def _print(self, event):
+        """The callback of ``verbose``."""
+        if "stage" in event:
+            print(f"[{type(self).__name__}] {event['stage']} ...")
+            return
+        score = f"{event['score_name']} {event['score']:.4f} ({event['seconds']:.1f} s)"
+        print(f"[{type(self).__name__}] {candidate_words(event)}: {score}")
 
     # --- rows -----------------------------------------------------------------------------------------------------
 
-    def _ways(self, X, y, sample_weight) -> tuple[dict[str, _Way], list[str]]:
+    def _ways(self, X, y, sample_weight, feature_names) -> tuple[dict[str, _Way], list[str]]:
         """The rows in all views, and what there is to say about them."""
         self._layout = layout_of(X)
         table, X = X, as_input(X, self._layout)
         if (words := left_out(self._layout)) is not None:
             warn_caller(f"{words} To keep a column, convert it with astype('category').", UserWarning)
-        encoder = None if self._layout is None else self._layout.encoder(X)
-        scaler = StreamingScaler(clip=CLIP)
-        ways = {SCALED: self._way(scaler, encoder, X, y, sample_weight)}
-        pipeline = ways[SCALED].pipeline
+        encoder = encoder_for(X)
+        way = self._way(StreamingScaler(clip=CLIP), encoder, X, y, sample_weight)
+        ways, pipeline = {SCALED: way}, way.pipeline
+        names = feature_names if self._layout is None else self._layout.number_names
+        if names is not None:
+            if len(names) != pipeline.n_features_in_:
+                expected = f"{pipeline.n_features_in_} names, one for each column of numbers"
+                raise ParameterError("feature_names", names, expected)
+            pipeline.number_names_ = np.array(names, object)
         self._name_features(pipeline)
         notes = notes_on(table, self._layout, pipeline)
         if pipeline.indicates:
@@ -219,10 +242,7 @@ class AutoMachine(ThreadSafe, BaseEstimator):
             impute=impute,
             calibrate=self._classifies,
         )
-        rows = pipeline.survey(X, y, sample_weight)
-        if self._layout is not None:
-            pipeline.number_names_ = np.array(self._layout.number_names, object)
-        return _Way(pipeline, rows)
+        return _Way(pipeline, pipeline.survey(X, y, sample_weight))
 
     @staticmethod
     def _may_stay(pipeline):
@@ -347,24 +367,31 @@ class AutoMachine(ThreadSafe, BaseEstimator):
         check_is_fitted(self)
         return cv_results(self._rows_tried)
 
-    def report(self, *, html: bool = False) -> str:
+    def report(self, *, html: bool = False, output_dict: bool = False) -> Any:
         """What was tried, what won, by how much and how sure.
 
         Parameters
         ----------
         html : bool, default=False
             Whether to return HTML.
+        output_dict : bool, default=False
+            Whether to return a dict, of which the text is made: ``title``, a sentence about the winner; ``notes``,
+            further sentences; ``score``, the name of the score; ``rounds``, a list of dicts with ``round``, ``words``,
+            ``n_rows``, ``seconds`` and ``candidates``, the best first.
 
         Returns
         -------
-        str
-            Notebooks show it as a table either way.
+        str or dict
+            Notebooks show text as a table.
         """
         check_is_fitted(self)
-        made = as_html(self._summary, self._rows_tried)
+        found = as_dict(self._summary, self._rows_tried)
+        if output_dict:
+            return found
+        made = as_html(found)
         if html:
             return made
-        report = Report(as_text(self._summary, self._rows_tried))
+        report = Report(as_text(found))
         report.html = made
         return report
 

@@ -9,6 +9,7 @@ from frugalsvm.auto._tables import Layout
 from frugalsvm.pipelines import StreamPipeline
 from frugalsvm.pipelines.coded import coded
 from frugalsvm.pipelines.frames import as_number, values_of
+from frugalsvm.pipelines.rows import is_pair
 from frugalsvm.streams.dates import DateColumn
 
 __all__ = ["left_out", "notes_on"]
@@ -26,7 +27,7 @@ def left_out(layout: Layout | None) -> str | None:
 
 def notes_on(X: Any, layout: Layout | None, pipeline: StreamPipeline) -> list[str]:
     """Sentences about the columns of ``X``, for which a pipeline was prepared."""
-    notes = [] if layout is None else [left_out(layout), *_date_notes(layout), *_text_notes(X, layout, pipeline)]
+    notes = [left_out(layout), *([] if layout is None else _date_notes(layout)), *_text_notes(X, layout, pipeline)]
     same, gaps = _constant_numbers(layout, pipeline)
     same += _constant_text(pipeline)
     if same:
@@ -42,7 +43,7 @@ def _date_notes(layout: Layout) -> Iterator[str]:
         yield f"{'Clock times' if date.is_clock else 'Dates'} in {name} became {date.words}."
 
 
-def _text_notes(X: Any, layout: Layout, pipeline: StreamPipeline) -> Iterator[str]:
+def _text_notes(X: Any, layout: Layout | None, pipeline: StreamPipeline) -> Iterator[str]:
     encoder = pipeline.encoder_
     means = {} if encoder is None else dict(zip(encoder.names_, encoder.means_, strict=True))
     told = [name for name, table in means.items() if table.any()]
@@ -51,7 +52,7 @@ def _text_notes(X: Any, layout: Layout, pipeline: StreamPipeline) -> Iterator[st
         yield f"Text of many values became means of the target, for each row those of other rows: {_listed(told)}."
     if silent:
         yield f"Without effect, as means of the target by their many values tell nothing about it: {_listed(silent)}."
-    mixed = [name for name in layout.text if _is_mixed(X[_label_of(X, name)])]
+    mixed = [name for name, values in _texts(X, layout) if _is_mixed(values)]
     if mixed:
         yield (
             f"Taken as text, with numbers among other values: {_listed(mixed)}. To learn numbers, leave the other "
@@ -59,15 +60,20 @@ def _text_notes(X: Any, layout: Layout, pipeline: StreamPipeline) -> Iterator[st
         )
 
 
-def _label_of(X: Any, name: str) -> Any:
-    """The label of a column: it need not be text in pandas."""
-    return next(label for label in X.columns if str(label) == name)
+def _texts(X: Any, layout: Layout | None) -> Iterator[tuple[str, Any]]:
+    """Columns of text by name, without those that somebody has declared to be categories."""
+    if layout is None:
+        yield from X[1].items() if is_pair(X) else ()
+        return
+    labels = {str(label): label for label in X.columns}  # which need not be text in pandas
+    for name in layout.text:
+        column = X[labels[name]]
+        if str(column.dtype) != "category":
+            yield name, values_of(column)
 
 
-def _is_mixed(column: Any) -> bool:
-    if str(column.dtype) == "category":
-        return False
-    found = [as_number(value) for value in coded(values_of(column)).values]
+def _is_mixed(values: Any) -> bool:
+    found = [as_number(value) for value in coded(values).values]
     n_numbers = sum(number is not None and not np.isnan(number) for number in found)
     return n_numbers > _MANY * len(found)
 

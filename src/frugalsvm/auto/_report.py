@@ -1,9 +1,9 @@
-"""What was tried, what won, by how much and how sure: as text, and as HTML."""
+"""What was tried, what won, by how much and how sure: as a dict, of which text and HTML are made."""
 
 from html import escape
 from typing import Any
 
-__all__ = ["ROUNDS", "Report", "as_html", "as_text"]
+__all__ = ["ROUNDS", "Report", "as_dict", "as_html", "as_text"]
 
 ROUNDS = [
     "kernels and widths, on a sample",
@@ -14,6 +14,7 @@ ROUNDS = [
     "a low-rank machine of all rows",
 ]  # from the first on
 _SHOWN = 5  # of each round
+_OF_CANDIDATES = ("kernel", "gamma", "C", "rows", "n_components", "score", "scores", "seconds")
 
 
 class Report(str):
@@ -25,20 +26,41 @@ class Report(str):
         return self.html
 
 
-def as_text(summary: dict[str, Any], rows: list[dict[str, Any]]) -> str:
+def as_dict(summary: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Everything that there is to tell, from what a model keeps: a summary, and a row of each candidate."""
+    words = dict(enumerate(summary.get("rounds", []), 1))  # files of old versions have none: their rounds were others
+    rounds = []
+    for number in sorted({row["heat"] for row in rows}):
+        own = sorted((row for row in rows if row["heat"] == number), key=lambda row: row["key"])
+        candidates = [{name: row[name] for name in _OF_CANDIDATES} for row in own]
+        seconds = sum(row["seconds"] for row in own)
+        rounds.append(
+            {
+                "round": number,
+                "words": words.get(number, ""),
+                "n_rows": own[0]["n_rows"],
+                "seconds": seconds,
+                "candidates": candidates,
+            }
+        )
+    return {"title": summary["title"], "notes": list(summary["notes"]), "score": summary["score"], "rounds": rounds}
+
+
+def as_text(report: dict[str, Any]) -> str:
     """For people."""
-    lines = [*_sentences(summary), ""]
-    for title, table in _tables(summary, rows):
+    lines = [report["title"], *report["notes"], ""]
+    for title, table in _tables(report):
         lines.append(title)
         lines += ["  " + "  ".join(each) for each in _aligned(table)]
         lines.append("")
     return "\n".join(lines).rstrip()
 
 
-def as_html(summary: dict[str, Any], rows: list[dict[str, Any]]) -> str:
+def as_html(report: dict[str, Any]) -> str:
     """The same for notebooks."""
-    parts = ["<div class='frugalsvm-report'>", *(f"<p>{escape(each)}</p>" for each in _sentences(summary))]
-    for title, table in _tables(summary, rows):
+    sentences = [report["title"], *report["notes"]]
+    parts = ["<div class='frugalsvm-report'>", *(f"<p>{escape(each)}</p>" for each in sentences)]
+    for title, table in _tables(report):
         head, *body = table
         parts.append(f"<details open><summary>{escape(title)}</summary><table><thead><tr>")
         parts += [f"<th>{escape(each)}</th>" for each in head]
@@ -49,18 +71,12 @@ def as_html(summary: dict[str, Any], rows: list[dict[str, Any]]) -> str:
     return "".join([*parts, "</div>"])
 
 
-def _sentences(summary) -> list[str]:
-    return [summary["title"], *summary["notes"]]
-
-
-def _tables(summary, rows):
-    words = dict(enumerate(summary.get("rounds", []), 1))  # files of old versions have none: their rounds were others
-    for number in sorted({row["heat"] for row in rows}):
-        own = sorted((row for row in rows if row["heat"] == number), key=lambda row: row["key"])
-        name = f"Round {number}, {words[number]}" if number in words else f"Round {number}"
-        seconds = sum(row["seconds"] for row in own)
-        title = f"{name}: {own[0]['n_rows']} rows, {len(own)} candidates, {seconds:.1f} s"
-        yield title, [("rows", "kernel", "gamma", "C", "size", summary["score"]), *map(_line, own[:_SHOWN])]
+def _tables(report):
+    for each in report["rounds"]:
+        name = f"Round {each['round']}" + (f", {each['words']}" if each["words"] else "")
+        own = each["candidates"]
+        title = f"{name}: {each['n_rows']} rows, {len(own)} candidates, {each['seconds']:.1f} s"
+        yield title, [("rows", "kernel", "gamma", "C", "size", report["score"]), *map(_line, own[:_SHOWN])]
 
 
 def _line(row):

@@ -30,7 +30,7 @@ def _is_sound(model: Any) -> bool:
         return False
     layout, encoder = model._layout, model.pipeline_.encoder_
     if layout is None:
-        return encoder is None and model.n_features_in_ == model.pipeline_.n_features_in_
+        return model.n_features_in_ == model.pipeline_.n_features_in_
     if (encoder is None) != (not layout.text) or (encoder is not None and encoder.names_ != sorted(layout.text)):
         return False
     n_text = len(layout.text) + len(layout.ignored)

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frugalsvm._stored import stored
-from frugalsvm.pipelines.coded import coded
+from frugalsvm.pipelines.coded import coded, is_nothing, tells_rows_apart
 from frugalsvm.pipelines.encoder import ColumnEncoder
 from frugalsvm.pipelines.frames import (
     FrameColumns,
@@ -18,14 +18,14 @@ from frugalsvm.pipelines.frames import (
     split_frame,
     values_of,
 )
+from frugalsvm.pipelines.rows import is_pair
 from frugalsvm.streams.dates import DateColumn, date_column, days_of
 
-__all__ = ["Layout", "as_input", "layout_of", "number_names"]
+__all__ = ["Layout", "as_input", "encoder_for", "layout_of", "number_names"]
 
 # Categories up to which each has a feature. Means tell as much of what a category adds, and less of what it changes:
 # the AUC of LocalSVC was lower by .01 where it changed the effect of a number. But features take time for each row.
 _FEW_ROWS, _ONE_HOT_OF_FEW_ROWS, _ONE_HOT = 10_000, 128, 30
-_MOST_DISTINCT, _FEW = 0.5, 20  # share of distinct texts in a column, beyond which it tells rows apart and nothing else
 
 
 def _without_kinds(fields: dict[str, Any]) -> dict[str, Any]:
@@ -82,19 +82,20 @@ class Layout(NamedTuple):
         names = (name for name, _ in self.dates)
         return {name: date.shown_as for name, date in zip(names, self._date_columns, strict=True)}
 
-    def encoder(self, X: Any) -> ColumnEncoder | None:
-        """How text is encoded."""
-        if not self.text:
-            return None
-        n_rows = len(next(iter(X[1].values())))
-        return ColumnEncoder("target", cardinality_threshold=_ONE_HOT_OF_FEW_ROWS if n_rows <= _FEW_ROWS else _ONE_HOT)
-
 
 def _is_date(value: Any) -> bool:
     try:
         return type(value) is tuple and len(value) == 2 and DateColumn.of_kind(value[1]) is not None
     except (ValueError, AttributeError, TypeError):
         return False
+
+
+def encoder_for(X: Any) -> ColumnEncoder | None:
+    """How the text of rows is encoded that a pipeline is to take; None where there is none."""
+    if not is_pair(X):
+        return None
+    n_rows = len(next(iter(X[1].values())))
+    return ColumnEncoder("target", cardinality_threshold=_ONE_HOT_OF_FEW_ROWS if n_rows <= _FEW_ROWS else _ONE_HOT)
 
 
 def layout_of(X: Any) -> Layout | None:
@@ -133,8 +134,8 @@ def _kind_of(name: str, values: np.ndarray) -> tuple[str, Any]:
     if dates is not None:
         order, days = dates
         return "dates", (name, date_column(days, order).kind)
-    tells_nothing = len(values) >= _FEW and len(found.values) > _MOST_DISTINCT * len(values)
-    return ("ignored" if tells_nothing else "text"), name
+    there = np.array([not is_nothing(value) for value in found.values])
+    return ("ignored" if tells_rows_apart(values[there[found.codes]]) else "text"), name
 
 
 def _kind_of_durations(name: str, days: np.ndarray) -> tuple[str, Any]:

@@ -1,8 +1,13 @@
-"""Machines in plain words, for reports and for the command line."""
+"""Candidates and machines in plain words, for reports and for the command line."""
 
 from typing import Any
 
-__all__ = ["machine_words"]
+__all__ = ["candidate_words", "machine_words"]
+
+
+def candidate_words(candidate: dict[str, Any]) -> str:
+    """Which candidate of a search something is about."""
+    return "{rows}, {kernel}, gamma={gamma:.3g}, C={C:.3g}".format(**candidate)
 
 
 def machine_words(model: Any, n_rows: int) -> str:

@@ -1,42 +1,86 @@
-"""What came of `AutoSVC` and `AutoSVR`, in plain words: what was chosen, how good it is, what else was tried."""
+"""What `AutoSVC` and `AutoSVR` do, and what came of it, in plain words: chosen, how good, what else was tried."""
 
+import time
 from typing import Any
 
 import numpy as np
 
-from frugalsvm.auto.words import machine_words
-from frugalsvm.cli.page import percent
+from frugalsvm.auto.words import candidate_words, machine_words
+from frugalsvm.cli.console import Status
+from frugalsvm.cli.page import counted, percent
 from frugalsvm.selection.search import LOW_RANK
 
-__all__ = ["Told", "chosen_words", "notes_of", "quality_words", "tried_rows"]
+__all__ = ["SearchProgress", "sentences_of", "tried_rows"]
 
 _KERNELS = {"rbf": "Gaussian (rbf)", "laplacian": "Laplacian", "matern12": "Matern 1/2", "matern32": "Matern 3/2"}
 _ROWS = {"scaled": "scaled columns", "in proportion": "columns as they are"}
-_SHOWN = 8
-
-Told = dict[str, Any]  # sentences and a table, as model files have them
+_SHOWN, _BAR_WIDTH = 8, 30
 
 
-def _kernel(name: str) -> str:
-    return _KERNELS.get(name, name)
+class SearchProgress(Status):
+    """A bar, how many candidates were tried, and the best so far: a callback of `fit`, shown while that runs."""
+
+    def __init__(self, limit: float | None = None, *, quiet: bool = True):
+        super().__init__(self.words, quiet=quiet)
+        self._limit, self._start = limit, time.monotonic()
+        self._n_tried, self._best, self._latest = 0, float("-inf"), {}
+        self._stage, self._stage_start = "", self._start  # what goes on without candidates, and since when
+
+    def __call__(self, event: dict[str, Any]) -> None:
+        """Take in what `fit` tells."""
+        self._stage, self._stage_start = event.get("stage", ""), time.monotonic()
+        if not self._stage:
+            self._n_tried, self._best, self._latest = self._n_tried + 1, max(self._best, event["score"]), event
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._start
+
+    def words(self) -> str:
+        """What is going on, in a line."""
+        spent = f"{self.seconds:.0f} s" + ("" if self._limit is None else f" of {self._limit:.0f} s")
+        parts = [f"Comparing models: {counted(self._n_tried, 'candidate')} in {spent}"]
+        if self._latest:
+            name = self._latest["score_name"]
+            parts.append(f"best {name} so far {_score(self._best, name == 'accuracy')}")
+        if self._stage:
+            return ", ".join([*parts, f"now {self._stage} ({time.monotonic() - self._stage_start:.0f} s so far)"])
+        return ", ".join([*parts, *([f"last: {candidate_words(self._latest)}"] if self._latest else [])])
+
+    def bar(self) -> Any:
+        """A bar: of the time that there is, or one that moves where there is no limit."""
+        from rich.progress_bar import ProgressBar
+
+        if self._limit is None:
+            return ProgressBar(width=_BAR_WIDTH, pulse=True)
+        return ProgressBar(total=self._limit, completed=min(self.seconds, self._limit), width=_BAR_WIDTH)
+
+    def _text(self) -> Any:
+        from rich.console import Group
+
+        return Group(self.bar(), super()._text())
+
+
+def _score(score: float, classifies: bool) -> str:
+    return percent(score) if classifies else f"{score:.4f}"
 
 
 def _rows(name: str) -> str:
     return _ROWS.get(name, "a learned metric" if name.startswith("learned metric") else name)
 
 
-def chosen_words(model: Any, n_rows: int) -> str:
-    """What was chosen."""
+def sentences_of(model: Any, y: np.ndarray, *, classifies: bool) -> list[str]:
+    """What was chosen, how good it is, and what the report says besides."""
     best = model.best_params_
-    return (
-        f"Chosen: the {_kernel(best['kernel'])} kernel on {_rows(best['rows'])}, gamma {best['gamma']:.3g}, "
-        f"C {best['C']:.3g}; {machine_words(model.model_, n_rows)}."
+    chosen = (
+        f"Chosen: the {_KERNELS.get(best['kernel'], best['kernel'])} kernel on {_rows(best['rows'])}, gamma "
+        f"{best['gamma']:.3g}, C {best['C']:.3g}; {machine_words(model.model_, len(y))}."
     )
+    return [chosen, _quality(model.best_score_, y, classifies), *model.report(output_dict=True)["notes"]]
 
 
-def quality_words(model: Any, y: np.ndarray, *, classifies: bool) -> str:
-    """How good it is on rows left out, beside always predicting the same."""
-    score = model.best_score_
+def _quality(score: float, y: np.ndarray, classifies: bool) -> str:
+    """How good predictions are on rows left out, beside always predicting the same."""
     if classifies:
         values, counts = np.unique(y, return_counts=True)
         most = counts.argmax()
@@ -52,35 +96,27 @@ def quality_words(model: Any, y: np.ndarray, *, classifies: bool) -> str:
     )
 
 
-def notes_of(model: Any) -> list[str]:
-    """What the report says besides: sentences before its first table, after the one that sums up."""
-    return model.report().split("\n\n")[0].splitlines()[1:]
-
-
-def tried_rows(model: Any, *, classifies: bool) -> list[dict[str, Any]]:
+def tried_rows(report: dict[str, Any]) -> list[dict[str, Any]]:
     """The kernels that were tried, in one view of rows or another: each where it came farthest, best first.
 
     Low-rank machines, which are compared with those in cells, are told apart from them.
     """
-    results = model.cv_results_
-    splits = np.array([values for key, values in results.items() if key.startswith("split")])
-    seconds = results["mean_fit_time"] * np.count_nonzero(~np.isnan(splits), axis=0)
-    found: dict[tuple[str, str, bool], list[int]] = {}
-    for k in np.argsort(results["rank_test_score"], kind="stable").tolist():
-        is_low_rank = bool(results["iter"][k] == LOW_RANK)
-        found.setdefault((str(results["param_kernel"][k]), str(results["param_rows"][k]), is_low_rank), []).append(k)
+    found: dict[tuple[str, str, bool], list[tuple[dict, dict]]] = {}
+    for each in reversed(report["rounds"]):
+        for row in each["candidates"]:
+            found.setdefault((row["kernel"], row["rows"], each["round"] == LOW_RANK), []).append((each, row))
     rows = []
     for (kernel, view, is_low_rank), members in list(found.items())[:_SHOWN]:
-        best, score = members[0], float(results["mean_test_score"][members[0]])
+        best_round, best = members[0]
         rows.append(
             {
-                "round": str(int(results["iter"][best])),
-                "kernel": _kernel(kernel) + (", low rank" if is_low_rank else ""),
+                "round": str(best_round["round"]),
+                "kernel": _KERNELS.get(kernel, kernel) + (", low rank" if is_low_rank else ""),
                 "rows seen as": _rows(view),
-                "accuracy" if classifies else "R^2": percent(score) if classifies else f"{score:.4f}",
-                "of rows": f"{int(results['n_resources'][best]):,}",
+                report["score"]: _score(best["score"], report["score"] == "accuracy"),
+                "of rows": f"{best_round['n_rows']:,}",
                 "candidates": str(len(members)),
-                "seconds": f"{float(seconds[members].sum()):.1f}",
+                "seconds": f"{sum(row['seconds'] for _, row in members):.1f}",
             }
         )
     return rows

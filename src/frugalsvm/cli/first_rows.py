@@ -15,6 +15,7 @@ from frugalsvm.cli.flags import YES_OR_NO
 from frugalsvm.cli.options import DataOptions
 from frugalsvm.cli.task import many_classes, task_of, task_words
 from frugalsvm.pipelines import ColumnEncoder, MissingValueFiller
+from frugalsvm.pipelines.coded import tells_rows_apart
 from frugalsvm.pipelines.encoder import joined
 from frugalsvm.pipelines.scaling import new_scaler
 from frugalsvm.streams import StreamError
@@ -37,7 +38,6 @@ __all__ = [
     "with_label_column",
 ]
 
-_MANY_VALUES = 50  # of a column of text, of which more than half are different: names, dates, texts
 _MOST_BYTES = 2**28  # of the vectors of a model, if the width of rows was not given
 _HASHED = 2**16  # features that are advised instead
 
@@ -55,8 +55,12 @@ class Examined(NamedTuple):
     @property
     def label(self) -> str | None:
         """The column that labels come from, if it has a name."""
-        schema = getattr(self.opened.stream, "schema", None)
-        return None if schema is None else schema.label
+        return None if self.schema is None else self.schema.label
+
+    @property
+    def schema(self) -> Any:
+        """What the columns of a table are; None for other rows."""
+        return getattr(self.opened.stream, "schema", None)
 
     @property
     def labels(self) -> np.ndarray:
@@ -145,10 +149,7 @@ def _unused_columns(data: DataOptions, first: list) -> list[tuple[str, str]]:
 
 def many_texts(values: list[str]) -> str | None:
     """What to say of a column of text whose values are nearly all different; None for others."""
-    n_different = len(set(values))
-    if len(values) < _MANY_VALUES or 2 * n_different <= len(values):
-        return None
-    return f"{n_different:,} different texts in {len(values):,} rows"
+    return f"{len(set(values)):,} different texts in {len(values):,} rows" if tells_rows_apart(values) else None
 
 
 def _without(batch: Any, names: set[str]) -> Any:

@@ -7,7 +7,7 @@ import typer
 
 from frugalsvm.cli.catalogue import AUTO, CATALOGUE, WITHOUT_GAMMA
 from frugalsvm.cli.console import Printer, print_json, tell
-from frugalsvm.cli.data_report import skipped_words
+from frugalsvm.cli.data_report import SHOWN_BAD_LINES, counts_of, skipped_words
 from frugalsvm.cli.page import Page
 from frugalsvm.cli.quantiles import coverage_words
 
@@ -33,6 +33,11 @@ class Outcome(NamedTuple):
     was_saved: bool = True
     was_finished: bool = False  # there was nothing to resume
     sentences: tuple[str, ...] = ()  # of `auto`, about what it has chosen
+
+    def having_read(self, stream: Any) -> "Outcome":
+        """The same with what a stream has left out."""
+        bad_lines = tuple(getattr(stream, "bad_examples", ()))[:SHOWN_BAD_LINES]
+        return self._replace(n_bad=getattr(stream, "n_bad", 0), bad_lines=bad_lines, counts=counts_of(stream))
 
     def results(self) -> dict[str, Any]:
         """For scripts."""

@@ -15,11 +15,10 @@ import numpy as np
 from scipy.sparse import issparse
 
 from frugalsvm.auto import AutoSVC, AutoSVR
-from frugalsvm.cli.auto_words import chosen_words, notes_of, quality_words, tried_rows
+from frugalsvm.cli.auto_words import SearchProgress, sentences_of, tried_rows
 from frugalsvm.cli.catalogue import AUTO
 from frugalsvm.cli.console import tell
 from frugalsvm.cli.data import open_data
-from frugalsvm.cli.data_report import SHOWN_BAD_LINES, counts_of
 from frugalsvm.cli.first_rows import Examined, examine
 from frugalsvm.cli.interruption import leaving_as_it_was
 from frugalsvm.cli.options import DataOptions, TrainOptions
@@ -28,11 +27,10 @@ from frugalsvm.cli.page import counted
 from frugalsvm.cli.progress import Progress
 from frugalsvm.cli.rows_in_memory import joined_rows, read_rows
 from frugalsvm.cli.saved_run import save_run
-from frugalsvm.cli.search_progress import SearchProgress
 from frugalsvm.cli.task import Task, many_classes, task_of, task_words
 from frugalsvm.exceptions import ManyClassesWarning
 
-__all__ = ["AutoFlags", "as_table", "fit_auto", "train_auto"]
+__all__ = ["AutoFlags", "fit_auto", "train_auto"]
 
 _MEMORY_SHARE = 0.15  # of the memory of the machine that rows may take: they are copied, scaled and sampled
 _DENSE = 0.25  # share of values that are not zero, from which on rows are not sparse
@@ -63,7 +61,7 @@ def train_auto(
     has too many rows; None if it can be read only once.
     """
     started = time.perf_counter()
-    # Rows are sampled at random: their order is no matter.
+    # Rows are sampled at random: their order does not matter.
     examined = examine(data._replace(shuffle="no"), opening=partial(open_data, of_classes=False))
     read = read_rows(examined.batches, _MEMORY_SHARE)
     task = task_of(np.concatenate([batch.y for batch in read.batches]), flags.task)
@@ -85,15 +83,14 @@ def train_auto(
     left = flags.time_budget
     if left is not None:
         left = max(left - (time.perf_counter() - started), _LEAST_SECONDS)
+    names, given = None if examined.schema is None else examined.schema.numbers, (flags.device, flags.kernel)
     with leaving_as_it_was(output, " `--time-budget 30s` ends sooner, with the best model by then."):
-        model = fit_auto(
-            X, task, weights, options.seed, left, flags.device, flags.kernel, names=_names(examined), quiet=quiet
-        )
-    return _saved(model, task, examined, options, output, time.perf_counter() - started, quiet=quiet)
+        model = fit_auto(X, task, weights, options.seed, left, *given, names=names, quiet=quiet)
+    return _saved(model, task, examined, options, output, time.perf_counter() - started)
 
 
 def fit_auto(
-    X: Any,
+    rows: Any,
     task: Task,
     weights: np.ndarray | None,
     seed: int,
@@ -101,66 +98,18 @@ def fit_auto(
     device: str | None = None,
     kernel: str | None = None,
     *,
-    names: Sequence[str] = (),
+    names: Sequence[str] | None = None,
     quiet: bool,
 ) -> Any:
-    """A fitted `AutoSVC` or `AutoSVR`; a bar shows how far it is."""
+    """A fitted `AutoSVC` or `AutoSVR`; a bar shows how far it is. Sparse rows with few zeros are made dense."""
     kind = AutoSVC if task.classifies else AutoSVR
     given = {name: value for name, value in (("device", device), ("kernel", kernel)) if value is not None}
-    model = kind(time_budget=time_budget, verbose=1, random_state=seed, **given)
-    with SearchProgress(time_budget).shown(quiet=quiet), warnings.catch_warnings():
+    if issparse(rows) and rows.nnz >= _DENSE * rows.shape[0] * rows.shape[1]:
+        rows = rows.toarray()
+    model = kind(time_budget=time_budget, random_state=seed, **given)
+    with SearchProgress(time_budget, quiet=quiet) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", ManyClassesWarning)  # in the words of Python
-        return model.fit(as_table(X, names), task.y, weights)
-
-
-# --- rows ---------------------------------------------------------------------------------------------------
-
-
-class _Column:
-    """A column as data frames have them."""
-
-    def __init__(self, values: np.ndarray):
-        self._values, self.dtype = values, values.dtype
-
-    def to_numpy(self) -> np.ndarray:
-        return self._values
-
-
-class _Table:
-    """Numbers and columns of text as one data frame: its first columns are the numbers."""
-
-    def __init__(self, X: np.ndarray, text: dict[str, np.ndarray], names: Sequence[str]):
-        if len(names) != X.shape[1] or set(names) & set(text):
-            names = [f"number {k + 1}" for k in range(X.shape[1])]
-        numbers = {name: X[:, k] for k, name in enumerate(names)}
-        self._columns, self._n_rows = {**numbers, **text}, X.shape[0]
-        self.columns = list(self._columns)
-
-    def __len__(self) -> int:
-        return self._n_rows
-
-    def __getitem__(self, name: str) -> _Column:
-        return _Column(self._columns[name])
-
-    def to_numpy(self) -> np.ndarray:
-        return np.column_stack(list(self._columns.values()))
-
-
-def as_table(rows: Any, names: Sequence[str] = ()) -> Any:
-    """Rows of streams as `AutoSVC` takes them; sparse ones with few zeros are dense."""
-    X, text = rows if isinstance(rows, tuple) else (rows, None)
-    if issparse(X) and X.nnz >= _DENSE * X.shape[0] * X.shape[1]:
-        X = X.toarray()
-    return X if text is None else _Table(X, text, names)
-
-
-def _names(examined: Examined) -> Sequence[str]:
-    """Names of the numbers, for notes about them."""
-    schema = getattr(examined.opened.stream, "schema", None)
-    return () if schema is None else schema.numbers
-
-
-# --- words --------------------------------------------------------------------------------------------------
+        return model.fit(rows, task.y, weights, feature_names=names, callback=progress)
 
 
 def _too_large(examined: Examined, n_bytes: int, instead: str) -> str:
@@ -175,13 +124,8 @@ def _check_labels(examined: Examined, task: Task) -> None:
         raise ValueError(f"{what}: there is nothing to classify. Is --label the right column?")
 
 
-# --- the end ------------------------------------------------------------------------------------------------
-
-
-def _saved(
-    auto: Any, task: Task, examined: Examined, options: TrainOptions, output: Path, seconds: float, *, quiet: bool
-) -> Outcome:
-    model, n_rows, stream = auto.pipeline_, len(task.y), examined.opened.stream
+def _saved(auto: Any, task: Task, examined: Examined, options: TrainOptions, output: Path, seconds: float) -> Outcome:
+    model, n_rows = auto.pipeline_, len(task.y)
     for each in (model.estimator, model.estimator_):
         each.set_params(device="cpu", n_jobs=None)  # users of the model need not have the device that it was trained on
     best = auto.best_params_
@@ -189,39 +133,13 @@ def _saved(
     chosen |= {name: best.get(name) for name in ("rows", "cell_size", "n_trees")}
     chosen |= {"budget": best.get("n_components"), "scale": model.scaler_ is not None}
     chosen |= {"score": auto.best_score_, "labels": model.classes_.tolist() if task.classifies else None}
-    sentences = [
-        chosen_words(auto, n_rows),
-        quality_words(auto, task.y, classifies=task.classifies),
-        *notes_of(auto),
-    ]
-    tried = tried_rows(auto, classifies=task.classifies)
-    progress = Progress({"rows": n_rows})
+    sentences = sentences_of(auto, task.y, classifies=task.classifies)
+    tried = tried_rows(auto.report(output_dict=True))
     # No seconds: the same rows make the same file.
     kept = [{key: value for key, value in row.items() if key != "seconds"} for row in tried]
-    data = _without_unused(examined.data, model)
     told = {"told": sentences, "tried": kept}
-    save_run(model, output, data, options, progress, chosen, 1, True, told=told, for_prediction=True)
+    progress = Progress({"rows": n_rows})
+    save_run(model, output, examined.data, options, progress, chosen, 1, True, told=told, for_prediction=True)
     figures = {("accuracy" if task.classifies else "r2"): auto.best_score_, "seconds": seconds, "tried": tried}
-    bad_lines = tuple(getattr(stream, "bad_examples", ()))[:SHOWN_BAD_LINES]
-    return Outcome(
-        output,
-        n_rows,
-        chosen,
-        figures,
-        getattr(stream, "n_bad", 0),
-        bad_lines,
-        counts_of(stream),
-        sentences=tuple(sentences),
-    )
-
-
-def _without_unused(data: DataOptions, model: Any) -> DataOptions:
-    """The description of the columns, without those that the model has left out."""
-    if data.columns is None:
-        return data
-    known = set(getattr(model.encoder_, "names_", ()))
-    columns = [
-        [name, kind, "ignored" if role == "feature" and kind == "string" and name not in known else role]
-        for name, kind, role in data.columns
-    ]
-    return data._replace(columns=columns)
+    outcome = Outcome(output, n_rows, chosen, figures, sentences=tuple(sentences))
+    return outcome.having_read(examined.opened.stream)

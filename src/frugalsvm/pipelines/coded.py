@@ -6,7 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Coded", "CodedText", "coded", "coded_text", "is_nothing"]
+__all__ = ["Coded", "CodedText", "coded", "coded_text", "is_nothing", "tells_rows_apart"]
+
+_SEVERAL = 20  # texts, of which so many may differ by chance
 
 
 class Coded(NamedTuple):
@@ -50,6 +52,17 @@ def coded_text(values: Any) -> CodedText:
     present = np.array([not is_nothing(value) for value in found.values], dtype=bool)
     text = [str(value) if there else "" for value, there in zip(found.values, present, strict=True)]
     return CodedText(np.array(text, "U"), present, found.codes)
+
+
+def tells_rows_apart(texts: Any) -> bool:
+    """Whether texts are names or numbers of rows: more than half of 20 or more differ, and tell nothing about others.
+
+    Examples
+    --------
+    >>> tells_rows_apart([f"row {k}" for k in range(20)]), tells_rows_apart(["red", "green"] * 10)
+    (True, False)
+    """
+    return len(texts) >= _SEVERAL and 2 * len(coded(texts).values) > len(texts)
 
 
 def is_nothing(value: Any) -> bool:

@@ -15,6 +15,7 @@ __all__ = [
     "check_lengths",
     "checked_labels",
     "checked_weights",
+    "is_pair",
     "matrix_of",
     "part_of",
     "rows_at",
@@ -43,6 +44,11 @@ class LabeledRows(NamedTuple):
         return right and all(type(each) is np.ndarray and each.shape == (X.shape[0],) for each in others)
 
 
+def is_pair(X) -> bool:
+    """Whether rows are a pair of numbers and of columns of text by name."""
+    return isinstance(X, tuple) and len(X) == 2 and isinstance(X[1], dict)
+
+
 def split_input(X, *, encodes: bool, known: FrameColumns | None = None):
     """The numbers and the columns of text of what a user passed; those of a frame by name, where these are known."""
     if not encodes:
@@ -51,7 +57,7 @@ def split_input(X, *, encodes: bool, known: FrameColumns | None = None):
         names = [str(name) for name in X.columns]
         check_names(names, names if known is None or known.text is None else (*known.numbers, *known.text))
         return split_frame(X, kinds_to_learn(X) if known is None else known)
-    if isinstance(X, tuple) and len(X) == 2 and isinstance(X[1], dict):
+    if is_pair(X):
         columns = {str(name): np.asarray(values, dtype=object) for name, values in X[1].items()}
         if X[0] is None:
             return np.zeros((len(next(iter(columns.values()), ())), 0)), columns
