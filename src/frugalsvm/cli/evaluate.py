@@ -1,35 +1,21 @@
 """``frugalsvm evaluate``: how good the predictions of a model are."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from frugalsvm.cli.errors import check_folder, reported
-from frugalsvm.cli.flags import (
-    BadLine,
-    DataFiles,
-    Decimal,
-    Delimiter,
-    Device,
-    Format,
-    Header,
-    Ignore,
-    Json,
-    Label,
-    ModelFile,
-    Thousands,
-    data_options,
-)
+from frugalsvm.cli.flags import Device, Json, ModelFile, data_options, reading_flags
 
 __all__ = ["evaluate"]
 
 _WINDOW_ROWS = 1000
 
 
+@reading_flags()
 def evaluate(
     model: ModelFile,
-    data: DataFiles,
     prequential: Annotated[
         bool, typer.Option(help="Learn each row after predicting it, and report scores per window of rows.")
     ] = False,
@@ -43,24 +29,17 @@ def evaluate(
         str | None, typer.Option(help="Label of anomalies (one-class). Default: -1, or 1 if the labels are 0 and 1.")
     ] = None,
     device: Device = None,
-    format: Format = None,
-    label: Label = None,
-    on_bad_line: BadLine = "fail",
-    header: Header = "auto",
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
-    thousands: Thousands = None,
-    ignore: Ignore = None,
     picture: Annotated[
         Path | None, typer.Option(help="Draw the confusion matrix to this file, such as confusion.png.")
     ] = None,
     as_json: Json = False,
+    **reading: Any,
 ) -> None:
     """Measure a model on labeled rows."""
     from frugalsvm.cli.console import print_json
     from frugalsvm.cli.evaluation_page import draw_confusion, print_evaluation
 
-    options = data_options(locals())
+    options = data_options(reading)
     for flag, value in (("--curve", curve), ("--window", window)):
         if value is not None and not prequential:
             raise typer.BadParameter("it needs --prequential.", param_hint=flag)

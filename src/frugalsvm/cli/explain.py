@@ -6,29 +6,16 @@ from typing import Annotated, Any
 import typer
 
 from frugalsvm.cli.errors import check_folder, reported
-from frugalsvm.cli.flags import (
-    BadLine,
-    DataFiles,
-    Decimal,
-    Delimiter,
-    Format,
-    Header,
-    Ignore,
-    Json,
-    Label,
-    ModelFile,
-    Thousands,
-    data_options,
-)
+from frugalsvm.cli.flags import Json, ModelFile, data_options, reading_flags
 
 __all__ = ["explain"]
 
 _EXACT_ROWS, _SAMPLED_ROWS, _PERMUTATIONS = 1000, 50, 4
 
 
+@reading_flags()
 def explain(
     model: ModelFile,
-    data: DataFiles,
     background: Annotated[
         str,
         typer.Option(
@@ -49,21 +36,14 @@ def explain(
     columns: Annotated[int, typer.Option(min=1, help="Number of columns to show.")] = 10,
     html: Annotated[Path | None, typer.Option(help="Write an HTML page to this file.")] = None,
     labeled: Annotated[bool, typer.Option(help="Whether the data has a label column, which is ignored.")] = True,
-    format: Format = None,
-    label: Label = None,
-    on_bad_line: BadLine = "fail",
-    header: Header = "auto",
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
-    thousands: Thousands = None,
-    ignore: Ignore = None,
     as_json: Json = False,
+    **reading: Any,
 ) -> None:
     """Show how much each column raised or lowered the prediction of each row, and which columns matter."""
     from frugalsvm.cli.console import print_json
     from frugalsvm.cli.page import Page, print_written
 
-    options = data_options(locals())
+    options = data_options(reading)
     with reported(of_model=model):
         if html is not None:
             check_folder(html)

@@ -1,6 +1,7 @@
 """Flags that several commands share, and what becomes of them."""
 
 from collections.abc import Callable, Iterable
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -45,6 +46,7 @@ __all__ = [
     "data_options",
     "given_flags",
     "options_from",
+    "reading_flags",
     "source_of",
 ]
 
@@ -148,6 +150,40 @@ Json = Annotated[bool, typer.Option("--json", help="Print the results as one lin
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
 Device = Annotated[str | None, typer.Option(help="Device that computes scores: cpu, cuda, cuda:1 or auto.")]
+
+
+_READING: dict[str, tuple[Any, Any]] = {
+    "data": (DataFiles, Parameter.empty),
+    "format": (Format, None),
+    "label": (Label, None),
+    "on_bad_line": (BadLine, "fail"),
+    "header": (Header, "auto"),
+    "delimiter": (Delimiter, None),
+    "decimal": (Decimal, None),
+    "thousands": (Thousands, None),
+    "ignore": (Ignore, None),
+}
+_LEARNING: dict[str, tuple[Any, Any]] = {
+    "categorical": (Categorical, None),
+    "missing": (Missing, "median"),
+    "shuffle": (Shuffle, "auto"),
+    "hash_features": (HashFeatures, None),
+    "features": (Features, None),
+    "seed": (Seed, 0),
+}
+
+
+def reading_flags(*, learns: bool = False) -> Callable[[Callable], Callable]:
+    """A command whose ``**keywords`` are the data, and the flags that say how rows are read, or are to be learned."""
+
+    def declared(command: Callable) -> Callable:
+        own = [each for each in signature(command).parameters.values() if each.kind is not Parameter.VAR_KEYWORD]
+        more = _READING | (_LEARNING if learns else {})
+        made = [Parameter(name, Parameter.KEYWORD_ONLY, default=d, annotation=a) for name, (a, d) in more.items()]
+        command.__signature__ = Signature([*own, *made])  # type: ignore[attr-defined]
+        return command
+
+    return declared
 
 
 def options_from(context: typer.Context, config: Path | None) -> tuple[dict[str, Any], list[str]]:

@@ -8,27 +8,14 @@ from typing import Annotated, Any
 import typer
 
 from frugalsvm.cli.errors import reported
-from frugalsvm.cli.flags import (
-    BadLine,
-    DataFiles,
-    Decimal,
-    Delimiter,
-    Device,
-    Format,
-    Header,
-    Ignore,
-    Label,
-    ModelFile,
-    Thousands,
-    data_options,
-)
+from frugalsvm.cli.flags import Device, ModelFile, data_options, reading_flags
 
 __all__ = ["predict"]
 
 
+@reading_flags()
 def predict(
     model: ModelFile,
-    data: DataFiles,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="File to write. Default: standard output.")
     ] = None,
@@ -54,17 +41,10 @@ def predict(
     ] = None,
     device: Device = None,
     labeled: Annotated[bool, typer.Option(help="Whether the data has a label column, which is ignored.")] = True,
-    format: Format = None,
-    label: Label = None,
-    on_bad_line: BadLine = "fail",
-    header: Header = "auto",
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
-    thousands: Thousands = None,
-    ignore: Ignore = None,
+    **reading: Any,
 ) -> None:
     """Predict the label of every row, one line each; or a number, or -1 for anomalies and 1 for other rows."""
-    options = data_options(locals())
+    options = data_options(reading)
     with reported(of_model=model):
         from sklearn.base import is_outlier_detector
 

@@ -15,32 +15,18 @@ from frugalsvm.cli.flags import (
     SCALES,
     TASKS,
     Algorithm,
-    BadLine,
-    Categorical,
-    DataFiles,
-    Decimal,
-    Delimiter,
-    Features,
-    Format,
-    HashFeatures,
-    Header,
-    Ignore,
     Json,
     Kernel,
-    Label,
     Metric,
-    Missing,
     Quiet,
-    Seed,
-    Shuffle,
     Task,
-    Thousands,
     TimeBudget,
     check_metric_flag,
     checked_choice,
     completing,
     data_options,
     options_from,
+    reading_flags,
     source_of,
 )
 from frugalsvm.cli.options import TrainOptions
@@ -51,9 +37,9 @@ if TYPE_CHECKING:
 __all__ = ["train"]
 
 
+@reading_flags(learns=True)
 def train(
     context: typer.Context,
-    data: DataFiles,
     output: Annotated[Path, typer.Option("--output", "-o", help="Model file to write.")] = Path("model.frugal"),
     algorithm: Algorithm = None,
     time_budget: TimeBudget = None,
@@ -135,22 +121,9 @@ def train(
     config: Annotated[
         Path | None, typer.Option(exists=True, dir_okay=False, help="Read flags from a TOML file.")
     ] = None,
-    format: Format = None,
-    label: Label = None,
-    on_bad_line: BadLine = "fail",
-    header: Header = "auto",
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
-    thousands: Thousands = None,
-    categorical: Categorical = None,
-    ignore: Ignore = None,
-    missing: Missing = "median",
-    shuffle: Shuffle = "auto",
-    hash_features: HashFeatures = None,
-    features: Features = None,
-    seed: Seed = 0,
     as_json: Json = False,
     quiet: Quiet = False,
+    **reading: Any,
 ) -> None:
     """Train a model on a file or a pipe."""
     values, given = options_from(context, config)
