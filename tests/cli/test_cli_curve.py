@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from frugalsvm.cli.app import app
-from frugalsvm.cli.curve import Curve
+from frugalsvm.metrics.windows import Curve
 from frugalsvm.persist import load
 
 N_TRAIN, N_TEST, CHANGE = 1500, 2300, 1000

@@ -8,7 +8,7 @@ from sklearn.metrics import brier_score_loss, log_loss
 from typer.testing import CliRunner
 
 from frugalsvm.cli.app import app
-from frugalsvm.cli.scores import probability_scores
+from frugalsvm.metrics.collected import probability_scores
 from frugalsvm.persist import load
 
 

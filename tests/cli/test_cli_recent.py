@@ -7,7 +7,7 @@ import pytest
 
 from frugalsvm.cli.catalogue import CLASSES, NOVELTIES, NUMBERS
 from frugalsvm.cli.progress import Progress
-from frugalsvm.cli.recent import RECENT_ROWS, RecentMean, added
+from frugalsvm.metrics.windows import RECENT_ROWS, RecentMean, added
 
 
 def filled(values, *cuts):

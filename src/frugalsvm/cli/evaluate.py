@@ -1,5 +1,6 @@
 """``frugalsvm evaluate``: how good the predictions of a model are."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -37,7 +38,7 @@ def evaluate(
 ) -> None:
     """Measure a model on labeled rows."""
     from frugalsvm.cli.console import print_json
-    from frugalsvm.cli.evaluation_page import draw_confusion, print_evaluation
+    from frugalsvm.cli.evaluation_page import draw_confusion, print_evaluation, write_curve
 
     options = data_options(reading)
     for flag, value in (("--curve", curve), ("--window", window)):
@@ -45,12 +46,12 @@ def evaluate(
             raise typer.BadParameter("it needs --prequential.", param_hint=flag)
     with reported(of_model=model):
         from frugalsvm.cli.catalogue import CLASSES, NOVELTIES
-        from frugalsvm.cli.curve import Curve, write_curve
         from frugalsvm.cli.data import labels_of, rows_of
         from frugalsvm.cli.data_report import tell_skipped
         from frugalsvm.cli.in_turn import learned_in_turn
         from frugalsvm.cli.model_input import device_arguments, open_for, task_of_model, tell_surprises
-        from frugalsvm.cli.scores import Scores, scores_for, tell_doubts
+        from frugalsvm.metrics.collected import scores_for
+        from frugalsvm.metrics.windows import Curve
         from frugalsvm.persist import load
         from frugalsvm.persist.savable import FOR_PREDICTION
 
@@ -58,7 +59,7 @@ def evaluate(
             check_folder(curve)
         fitted = load(model)
         where, task = device_arguments(fitted, device), task_of_model(fitted)
-        scores = scores_for(task, fitted, anomaly)
+        scores = scores_for(fitted, partial(_label_of_anomalies, wanted=anomaly))
         windows = Curve(window or _WINDOW_ROWS, scores.of_batch)
         # A device is for many rows at once. Scores of unusual rows are needed as well, and come in batches.
         in_turn = prequential and task != NOVELTIES and device is None
@@ -72,36 +73,65 @@ def evaluate(
             raise ValueError(f"{model} predicts {task}: --anomaly is for models of `train -a one-class`.")
         opened = open_for(fitted, model, options)
         for batch in opened.batches:
-            rows, labels, values = rows_of(batch), labels_of(batch), None
+            rows, labels, more = rows_of(batch), labels_of(batch), []
             if in_turn:
                 predicted = learned_in_turn(fitted, batch)
             else:
                 predicted = fitted.predict(rows, **where)
                 if hasattr(fitted, "decision_function"):
-                    values = fitted.decision_function(rows, **where)
-            if task == CLASSES and not in_turn and hasattr(fitted, "predict_proba"):
-                scores.add(labels, predicted, values, fitted.predict_proba(rows))
-            else:
-                scores.add(labels, predicted, values)
+                    more.append(fitted.decision_function(rows, **where))
+                if task == CLASSES and hasattr(fitted, "predict_proba"):
+                    more.append(fitted.predict_proba(rows))
+            scores.add(labels, predicted, *more)
             if prequential:
                 windows.add(labels, predicted)
-            if prequential and not in_turn:
-                fitted.partial_fit(rows, labels, sample_weight=batch.weights)
+                if not in_turn:
+                    fitted.partial_fit(rows, labels, sample_weight=batch.weights)
         if not scores.n_examples:
             raise ValueError(f"{opened.stream.name} has no rows.")
-        results, n_bad = scores.results(), getattr(opened.stream, "n_bad", 0)
+        results, curve_rows = scores.results(), windows.rows()
         tell_skipped(opened.stream, of_model=True)
         tell_surprises(opened.surprises)
-        if isinstance(scores, Scores):
-            tell_doubts(scores.labels, fitted.classes_, opened.stream)
-    if picture is not None:
-        with reported():
+        if task == CLASSES:
+            _tell_doubts(scores.labels, fitted.classes_, opened.stream)
+    with reported():
+        if picture is not None:
             draw_confusion(results, picture)
-    if curve is not None:
-        with reported():
-            write_curve(windows.rows(), curve)
+        if curve is not None:
+            write_curve(curve_rows, curve)
     if as_json:
-        counts = {"bad_lines": n_bad, **opened.surprises.counts()}
-        print_json({**results, **counts, **({"curve": windows.rows()} if prequential else {})})
+        counts = {"bad_lines": getattr(opened.stream, "n_bad", 0), **opened.surprises.counts()}
+        print_json({**results, **counts, **({"curve": curve_rows} if prequential else {})})
     else:
-        print_evaluation(results, windows.rows(), f"{model.name} on {options.name}")
+        print_evaluation(results, curve_rows, f"{model.name} on {options.name}")
+
+
+def _label_of_anomalies(known: list[str], wanted: str | None) -> str:
+    """The label of unusual rows: the one that was named, or -1, or 1 beside 0, as collections of anomalies have it."""
+    if wanted is not None:
+        if wanted not in known:
+            from frugalsvm.cli.page import few
+
+            raise ValueError(f"--anomaly {wanted}: no row has this label; labels are {few(known)}.")
+        return wanted
+    if "-1" in known:
+        return "-1"
+    if set(known) <= {"0", "1"}:
+        return "1"
+    raise ValueError(f"Labels are {', '.join(map(repr, known[:3]))}: --anomaly says which is that of unusual rows.")
+
+
+def _tell_doubts(labels: Any, classes: Any, stream: Any) -> None:
+    """Refuse labels that the model does not know; tell why the figures may not mean what they say."""
+    import numpy as np
+
+    from frugalsvm.cli.console import tell
+    from frugalsvm.cli.page import few
+
+    if not np.isin(labels.astype(str), classes.astype(str)).any():
+        found = f"{stream.name} has labels like {labels.tolist()[0]!r}"
+        raise ValueError(f"{found}, and the model knows {few(classes.tolist())}: is --label the right column?")
+    if len(labels) == 1:
+        tell(f"warning: all rows of {stream.name} have the label {labels.tolist()[0]!r}: accuracy says little")
+    if n := getattr(stream, "n_unlabeled", 0):
+        tell(f"note: {n:,} {'row' if n == 1 else 'rows'} without a label: left out")

@@ -1,13 +1,14 @@
 """What `frugalsvm evaluate` tells people: a page that stays readable with many classes, and a picture."""
 
+import csv
 import math
 from pathlib import Path
 from typing import Any
 
-from frugalsvm.cli.class_report import worst_first
 from frugalsvm.cli.page import Page, percent
+from frugalsvm.metrics.confusion import worst_first
 
-__all__ = ["draw_confusion", "print_evaluation"]
+__all__ = ["draw_confusion", "print_evaluation", "write_curve"]
 
 _MATRIX_CLASSES = 8  # whose confusion matrix is still read at a glance
 _LISTED_CLASSES = 40
@@ -146,6 +147,14 @@ def _confusions(page: Page, results: dict[str, Any]) -> None:
                 for name, row in zip(classes, results["confusion"], strict=True)
             ]
         )
+
+
+def write_curve(rows: list[dict[str, float]], path: Path) -> None:
+    """Write windows as CSV."""
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
 
 
 def draw_confusion(results: dict[str, Any], path: Path) -> None:

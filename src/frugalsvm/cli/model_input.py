@@ -12,6 +12,7 @@ from frugalsvm.cli.catalogue import CLASSES, NOVELTIES, NUMBERS
 from frugalsvm.cli.console import tell
 from frugalsvm.cli.data import Opened, labels_of, name_features, open_data, rows_of
 from frugalsvm.cli.options import DataOptions
+from frugalsvm.cli.page import few
 from frugalsvm.pipelines import StreamPipeline
 from frugalsvm.pipelines.surprises import Surprises
 
@@ -119,8 +120,7 @@ def _check_labels(model: Any, labels: np.ndarray, source: str) -> None:
             )
         return
     if labels.size and (labels.dtype.kind in "OUS") != (classes.dtype.kind in "OUS"):
-        known = ", ".join(map(repr, classes[:3].tolist())) + (", ..." if len(classes) > 3 else "")
+        known = f"the model knows {few(classes.tolist())}"
         raise ValueError(
-            f"{source} has labels like {labels[:1].tolist()[0]!r}, and the model knows {known}: is --label the right "
-            "column?"
+            f"{source} has labels like {labels[:1].tolist()[0]!r}, and {known}: is --label the right column?"
         )

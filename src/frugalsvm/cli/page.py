@@ -8,9 +8,9 @@ from rich.text import Text
 
 from frugalsvm.cli.console import Printer
 
-__all__ = ["Page", "counted", "listed", "percent", "print_written", "seconds_words", "size_of"]
+__all__ = ["Page", "counted", "few", "listed", "percent", "print_written", "seconds_words", "size_of"]
 
-_MANY = 12  # names in a list
+_FEW, _MANY = 3, 12  # names in a list
 
 
 def percent(share: float | None) -> str:
@@ -46,6 +46,17 @@ def listed(names: Sequence[Any], most: int = _MANY) -> str:
     texts = list(map(str, names[:most]))
     shown = ", ".join(map(repr, texts) if any("," in text for text in texts) else texts)
     return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
+
+
+def few(values: Sequence[Any]) -> str:
+    """The first of some values.
+
+    Examples
+    --------
+    >>> few([1, 2, 3, 4]), few(["a", "b"])
+    ('1, 2, 3, ...', "'a', 'b'")
+    """
+    return ", ".join(map(repr, values[:_FEW])) + (", ..." if len(values) > _FEW else "")
 
 
 def size_of(n_bytes: int) -> str:

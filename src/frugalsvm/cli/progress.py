@@ -3,8 +3,9 @@
 import math
 import sys
 import time
+from collections.abc import Callable
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from rich.live import Live
@@ -12,10 +13,36 @@ from rich.text import Text
 
 from frugalsvm.cli.catalogue import CLASSES, NOVELTIES, NUMBERS
 from frugalsvm.cli.console import PLAIN_SECONDS, Onlookers, silenced
-from frugalsvm.cli.recent import RecentMean, added
+from frugalsvm.cli.page import percent
 from frugalsvm.estimators._progress import CERTIFICATES
+from frugalsvm.metrics.windows import RecentMean, added
 
-__all__ = ["Progress", "ProgressLine"]
+__all__ = ["FIGURES", "Figure", "Progress", "ProgressLine"]
+
+
+class Figure(NamedTuple):
+    """What a stream tells about a model before it is done: the mean of something that is counted for each row."""
+
+    name: str
+    count: str  # the name that the sum of it has in checkpoints
+    words: str
+    counted: Callable[[np.ndarray, np.ndarray], np.ndarray]  # from predictions and labels
+    of_mean: Callable[[float], float] = float
+    show: Callable[[float], str] = percent
+
+
+FIGURES = {
+    CLASSES: Figure("accuracy", "right", "accuracy", lambda predicted, labels: predicted == labels),
+    NOVELTIES: Figure("alarms", "alarms", "alarms", lambda predicted, labels: predicted == -1),
+    NUMBERS: Figure(
+        "rmse",
+        "squares",
+        "error (RMSE)",
+        lambda predicted, labels: np.square(predicted - labels),
+        math.sqrt,
+        "{:.4g}".format,
+    ),
+}
 
 
 class Progress:
@@ -23,24 +50,17 @@ class Progress:
 
     def __init__(self, counts: dict[str, Any] | None = None, task: str = CLASSES):
         counts = counts or {}
-        self._task = task
+        self._figure = FIGURES[task]
         self.rows: int = counts.get("rows", 0)  # examples read, in this pass
         self.total: int = counts.get("total", self.rows)  # examples learned, in all passes
         self.seen: int = counts.get("seen", self.rows)  # rows of the first pass that were predicted, if they could be
         self.tested: int = counts.get("tested", 0)  # predicted before they were learned
-        self.right: int = counts.get("right", 0)
-        self.alarms: int = counts.get("alarms", 0)  # rows that were unusual before they were learned
-        self.squares: float = counts.get("squares", 0.0)  # of errors of predicted numbers
-        self._recent = RecentMean(counts.get("recent", ()))  # of what is counted of each row
+        self._sum = counts.get(self._figure.count, 0.0 if task == NUMBERS else 0)  # of what is counted of each row
+        self._recent = RecentMean(counts.get("recent", ()))  # of the same
         self.quantiles: dict[str, Any] = {}  # of a finished run: which shares of rows are below them
         self.saved: int = self.total  # examples in the last checkpoint
         self.seconds: float = 0.0  # of learning, since this process began
         self.learned: int = 0  # examples, since this process began
-
-    @property
-    def accuracy(self) -> float:
-        """Share of examples that were predicted right before they were learned."""
-        return self.right / self.tested if self.tested else float("nan")
 
     @property
     def speed(self) -> float:
@@ -52,52 +72,31 @@ class Progress:
         if predicted.ndim > 1:
             return
         self.tested += len(predicted)
-        if self._task == NUMBERS:
-            counted = np.square(predicted - labels)
-            self.squares = added(self.squares, counted)
-        elif self._task == NOVELTIES:
-            counted = predicted == -1
-            self.alarms += int(np.count_nonzero(counted))
-        else:
-            counted = predicted == labels
-            self.right += int(np.count_nonzero(counted))
+        counted = self._figure.counted(predicted, labels)
+        self._sum = type(self._sum)(added(self._sum, counted))
         self._recent.add(counted)
-
-    @property
-    def _figure(self) -> tuple[str, float]:
-        """What a stream tells about the model before it is done, and its name."""
-        if self._task == NUMBERS:
-            return "rmse", math.sqrt(self.squares / self.tested) if self.tested else math.nan
-        if self._task == NOVELTIES:
-            return "alarms", self.alarms / self.tested if self.tested else math.nan
-        return "accuracy", self.accuracy
-
-    @property
-    def _recent_figure(self) -> float:
-        """The same of the last rows."""
-        return math.sqrt(self._recent.mean) if self._task == NUMBERS else self._recent.mean
 
     def figures(self) -> dict[str, Any]:
         """What a stream tells about the model before it is done: since the beginning, and of the last rows."""
-        name, value = self._figure
-        figures: dict[str, Any] = {f"{name}_before_learning": value if self.tested else None, **self.quantiles}
+        name, of_mean = self._figure.name, self._figure.of_mean
+        value = of_mean(self._sum / self.tested) if self.tested else None
+        figures: dict[str, Any] = {f"{name}_before_learning": value, **self.quantiles}
         if self._recent.n_rows:
-            figures |= {f"recent_{name}": self._recent_figure, "recent_rows": self._recent.n_rows}
+            figures |= {f"recent_{name}": of_mean(self._recent.mean), "recent_rows": self._recent.n_rows}
         return figures
 
     @property
     def words(self) -> str:
-        """The same for people."""
-        name, value = self._figure
-        show = "{:.4g}".format if name == "rmse" else lambda share: f"{100 * share:.2f} %"
-        words = f"{'error (RMSE)' if name == 'rmse' else name} so far {show(value)}"
-        n_rows = self._recent.n_rows
-        return f"{words} (last {n_rows:,}: {show(self._recent_figure)})" if 0 < n_rows < self.tested else words
+        """The same for people, once rows were predicted."""
+        name, told = self._figure.name, self.figures()
+        words = f"{self._figure.words} so far {self._figure.show(told[f'{name}_before_learning'])}"
+        if told["recent_rows"] == self.tested:
+            return words
+        return f"{words} (last {told['recent_rows']:,}: {self._figure.show(told[f'recent_{name}'])})"
 
     def counts(self) -> dict[str, Any]:
-        own = {NUMBERS: "squares", NOVELTIES: "alarms"}.get(self._task, "right")
-        counts = {name: getattr(self, name) for name in ("rows", "total", "seen", "tested", own)}
-        return {**counts, "recent": self._recent.saved()}
+        counts = {name: getattr(self, name) for name in ("rows", "total", "seen", "tested")}
+        return {**counts, self._figure.count: self._sum, "recent": self._recent.saved()}
 
 
 class ProgressLine:
@@ -111,11 +110,9 @@ class ProgressLine:
         self._n_passes, self.pass_number = n_passes, 1
         self._last = ""  # the line that was shown last
         self._console = Onlookers()
-        self._live = Live(console=self._console, refresh_per_second=8) if self._is_live() else None
+        is_live = not quiet and self._console.is_terminal and sys.stderr.isatty()
+        self._live = Live(console=self._console, refresh_per_second=8) if is_live else None
         self._shown_at = time.monotonic()
-
-    def _is_live(self) -> bool:
-        return not self._quiet and self._console.is_terminal and sys.stderr.isatty()
 
     def __enter__(self) -> "ProgressLine":
         if self._live is not None:
@@ -123,29 +120,27 @@ class ProgressLine:
         return self
 
     def __exit__(self, *_: Any) -> None:
+        self._show()
         if self._live is not None:
             with self._without_onlookers():
-                self._live.update(Text(self.line(), overflow="fold"))
                 self._live.stop()
-        elif not self._quiet:
-            self._print()
 
     def show(self) -> None:
         """Bring the screen up to date, if it is time."""
-        if self._live is not None:
-            with self._without_onlookers():
-                self._live.update(Text(self.line(), overflow="fold"))
-        elif not self._quiet and time.monotonic() - self._shown_at > PLAIN_SECONDS:
-            self._print()
+        if self._live is not None or time.monotonic() - self._shown_at > PLAIN_SECONDS:
+            self._show()
             self._shown_at = time.monotonic()
 
-    def _print(self) -> None:
-        line = self.line()
-        if line == self._last:
+    def _show(self) -> None:
+        if self._quiet:
             return
-        self._last = line
+        line = self.line()
         with self._without_onlookers():
-            self._console.print(line)
+            if self._live is not None:
+                self._live.update(Text(line, overflow="fold"))
+            elif line != self._last:
+                self._console.print(line)
+        self._last = line
 
     @contextmanager
     def _without_onlookers(self):

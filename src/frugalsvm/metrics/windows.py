@@ -1,13 +1,14 @@
-"""The curve of `evaluate --prequential`: a figure for each window of rows, for people, scripts and CSV."""
+"""Figures of a stream as it goes: one for each window of rows, and the mean over the last rows."""
 
-import csv
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Curve", "write_curve"]
+__all__ = ["RECENT_ROWS", "Curve", "RecentMean", "added"]
+
+_BIN_ROWS, _N_BINS = 500, 10
+RECENT_ROWS = _BIN_ROWS * _N_BINS
 
 
 class Curve:
@@ -45,9 +46,37 @@ class Curve:
         return [*self._rows, self._figure()] if self._waiting else self._rows
 
 
-def write_curve(rows: list[dict[str, float]], path: Path) -> None:
-    """Write windows as CSV."""
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+def added(total: float, values: NDArray) -> float:
+    """A sum, made one value after the other: it does not depend on where a run was interrupted."""
+    return float(np.add.accumulate(np.append(float(total), values))[-1])
+
+
+class RecentMean:
+    """The mean of the last 5,000 values, or up to 500 fewer: they go in bins, the oldest first.
+
+    Parameters
+    ----------
+    bins : sequence of (n, total)
+        How many values each bin has, and their sum; the last one may lack some.
+    """
+
+    def __init__(self, bins: Sequence[Sequence[float]] = ()):
+        self._bins = [(int(n), float(total)) for n, total in bins]
+
+    def add(self, values: NDArray) -> None:
+        while len(values):
+            n, total = self._bins.pop() if self._bins and self._bins[-1][0] < _BIN_ROWS else (0, 0.0)
+            part, values = values[: _BIN_ROWS - n], values[_BIN_ROWS - n :]
+            self._bins.append((n + len(part), added(total, part)))
+            del self._bins[:-_N_BINS]
+
+    @property
+    def n_rows(self) -> int:
+        return sum(n for n, _ in self._bins)
+
+    @property
+    def mean(self) -> float:
+        return sum(total for _, total in self._bins) / self.n_rows if self._bins else float("nan")
+
+    def saved(self) -> list[list[float]]:
+        return [list(each) for each in self._bins]

@@ -1,26 +1,47 @@
-"""How good predictions are: accuracy, confusion matrix, AUC, errors, or alarms; and when these figures say little."""
+"""How good predictions are, collected batch by batch: accuracy and confusions, errors, quantiles, or alarms."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_outlier_detector
 from sklearn.metrics import confusion_matrix, roc_auc_score
 
-from frugalsvm.cli.catalogue import CLASSES, NOVELTIES
-from frugalsvm.cli.class_report import confusions, per_class
-from frugalsvm.cli.console import tell
 from frugalsvm.metrics import geometric_mean_score, precision_recall_breakeven
+from frugalsvm.metrics.confusion import confusions, per_class
 
-__all__ = ["ErrorScores", "NoveltyScores", "QuantileScores", "Scores", "scores_for", "tell_doubts"]
+__all__ = ["ErrorScores", "NoveltyScores", "QuantileScores", "Scores", "probability_scores", "scores_for"]
 
 
 _CALIBRATION_GROUPS = 10
 
 
-def scores_for(task: str, model: Any, anomaly: str | None = None) -> Any:
-    """What collects predictions for a task of the catalogue; ``anomaly`` is the label of unusual rows."""
-    if task == NOVELTIES:
+def scores_for(model: Any, anomaly: str | Callable[[list[str]], str] = "-1") -> Any:
+    """What collects predictions of a fitted model: `add` takes labels, predictions and scores, `results` tells.
+
+    Parameters
+    ----------
+    model : estimator or pipeline
+        A classifier, a regressor, one of quantiles, or a detector of anomalies.
+    anomaly : str or callable, default="-1"
+        The label of anomalies, as text; or a function that chooses it from the different labels.
+
+    Examples
+    --------
+    >>> from frugalsvm import BSGDClassifier
+    >>> from frugalsvm.datasets import make_checkerboard
+    >>> from frugalsvm.metrics.collected import scores_for
+    >>> X, y = make_checkerboard(2000, random_state=0)
+    >>> model = BSGDClassifier(gamma=0.5, alpha=1e-4, budget=50).fit(X[:1000], y[:1000])
+    >>> scores = scores_for(model)
+    >>> for start in (1000, 1500):
+    ...     scores.add(y[start : start + 500], model.predict(X[start : start + 500]))
+    >>> scores.n_examples, sorted(scores.results())[:3]
+    (1000, ['accuracy', 'classes', 'confusion'])
+    """
+    if is_outlier_detector(model):
         return NoveltyScores(anomaly)
-    if task == CLASSES:
+    if hasattr(model, "classes_"):
         return Scores(model.classes_)
     estimator = getattr(model, "estimator_", model)
     if getattr(estimator, "loss", None) != "pinball":
@@ -190,7 +211,7 @@ class QuantileScores:
 class NoveltyScores:
     """Collects labels, alarms and scores of batches; memory is proportional to the number of examples."""
 
-    def __init__(self, anomaly: str | None = None):
+    def __init__(self, anomaly: str | Callable[[list[str]], str] = "-1"):
         self.n_examples = 0
         self._anomaly = anomaly
         self._labels: list[np.ndarray] = []
@@ -212,7 +233,7 @@ class NoveltyScores:
         """Shares of alarms among all rows, usual and unusual ones; AUC where there are both."""
         labels, alarms = np.concatenate(self._labels), np.concatenate(self._alarms)
         known = np.unique(labels).tolist()
-        anomaly = _label_of_anomalies(known, self._anomaly)
+        anomaly = self._anomaly(known) if callable(self._anomaly) else self._anomaly
         unusual = labels == anomaly
         results: dict[str, Any] = {"examples": len(labels), "anomaly": anomaly, "anomalies": int(unusual.sum())}
         results["alarms"] = float(alarms.mean())
@@ -223,29 +244,3 @@ class NoveltyScores:
         if unusual.any() and not unusual.all():
             results["auc"] = float(roc_auc_score(unusual, -np.concatenate(self._scores)))
         return results
-
-
-def _label_of_anomalies(known: list[str], wanted: str | None) -> str:
-    """The label of unusual rows: the one that was named, or -1, or 1 beside 0, as collections of anomalies have it."""
-    if wanted is not None:
-        if wanted not in known:
-            shown = ", ".join(map(repr, known[:3])) + (", ..." if len(known) > 3 else "")
-            raise ValueError(f"--anomaly {wanted}: no row has this label; labels are {shown}.")
-        return wanted
-    if "-1" in known:
-        return "-1"
-    if set(known) <= {"0", "1"}:
-        return "1"
-    raise ValueError(f"Labels are {', '.join(map(repr, known[:3]))}: --anomaly says which is that of unusual rows.")
-
-
-def tell_doubts(labels: np.ndarray, classes: np.ndarray, stream: Any) -> None:
-    """Refuse labels that the model does not know; tell why the figures may not mean what they say."""
-    if not np.isin(labels.astype(str), classes.astype(str)).any():
-        known = ", ".join(map(repr, classes[:3].tolist())) + (", ..." if len(classes) > 3 else "")
-        found = f"{stream.name} has labels like {labels.tolist()[0]!r}"
-        raise ValueError(f"{found}, and the model knows {known}: is --label the right column?")
-    if len(labels) == 1:
-        tell(f"warning: all rows of {stream.name} have the label {labels.tolist()[0]!r}: accuracy says little")
-    if n := getattr(stream, "n_unlabeled", 0):
-        tell(f"note: {n:,} {'row' if n == 1 else 'rows'} without a label: left out")
