@@ -16,10 +16,10 @@ import pytest
 from typer.testing import CliRunner
 
 from frugalsvm.cli.app import app
-from frugalsvm.cli.interruptible_pipe import Pipe, grouped, is_read_once
 from frugalsvm.datasets import make_checkerboard
 from frugalsvm.persist import describe, load
 from frugalsvm.streams import Batch, open_stream
+from frugalsvm.streams.pipes import Pipe, grouped, is_read_once
 
 FAST = ["--gamma", "8", "--alpha", "1e-5", "--budget", "50"]
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="pipes of POSIX")

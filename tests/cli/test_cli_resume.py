@@ -11,11 +11,11 @@ from typer.testing import CliRunner
 
 from frugalsvm.cli import saved_run, train_stream
 from frugalsvm.cli.app import app
-from frugalsvm.cli.fingerprint import Fingerprint
 from frugalsvm.persist import describe, load, save
 from frugalsvm.persist.atomic import previous_of
 from frugalsvm.persist.locking import locked
 from frugalsvm.streams import open_stream
+from frugalsvm.streams.fingerprint import Fingerprint
 
 N_ROWS = 6000
 FAST = ["--gamma", "0.05", "--alpha", "1e-4", "--budget", "40", "-q"]

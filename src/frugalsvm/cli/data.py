@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frugalsvm.cli.catalogue import NOVELTIES, NUMBERS
-from frugalsvm.cli.interruptible_pipe import PIPE_ROWS, Pipe
 from frugalsvm.cli.options import DataOptions
 from frugalsvm.streams import open_stream, prefetched, shuffled
 from frugalsvm.streams.batch import Batch, rows_after
 from frugalsvm.streams.label_order import Watched
+from frugalsvm.streams.pipes import PIPE_ROWS, Pipe
 
 __all__ = [
     "BATCH_ROWS",

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from frugalsvm.cli.console import tell
-from frugalsvm.cli.interruptible_pipe import Pipe
 from frugalsvm.streams import StreamError
+from frugalsvm.streams.pipes import Pipe
 
 __all__ = ["Interruption", "ending_cleanly", "leaving_as_it_was"]
 

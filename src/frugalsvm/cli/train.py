@@ -180,7 +180,7 @@ def _train(values: dict[str, Any], given: Collection[str]) -> None:
 
 def _default_algorithm(values: dict[str, Any], given: Collection[str]) -> str:
     """What is trained without --algorithm: models are compared, unless rows come once or flags are about one model."""
-    from frugalsvm.cli.interruptible_pipe import is_read_once
+    from frugalsvm.streams.pipes import is_read_once
 
     if not _beyond_auto(values, given) and not is_read_once(values["data"]):
         return AUTO
@@ -206,7 +206,7 @@ def _labels_decide(values: dict[str, Any], given: Collection[str]) -> bool:
 
 def _tell_algorithm(values: dict[str, Any], given: Collection[str]) -> None:
     """Say which flags have led away from the usual comparison of models."""
-    from frugalsvm.cli.interruptible_pipe import is_read_once
+    from frugalsvm.streams.pipes import is_read_once
 
     names = [flag_named(name) for name in _beyond_auto(values, given)]
     if values["algorithm"] == AUTO or values["quiet"] or values["as_json"] or values["resume"]:
@@ -220,7 +220,7 @@ def _tell_algorithm(values: dict[str, Any], given: Collection[str]) -> None:
 
 def _refuse(given: Collection[str], driver: str, values: dict[str, Any]) -> None:
     """Flags that have no effect, and values that cannot be meant."""
-    from frugalsvm.cli.interruptible_pipe import is_read_once
+    from frugalsvm.streams.pipes import is_read_once
 
     refused = refusal(given, driver, values["algorithm"])
     if refused is not None:
@@ -336,9 +336,9 @@ def _as_stream(
 def _by_comparison(
     values: dict[str, Any], given: Collection[str], options: TrainOptions, target: Path, *, quiet: bool
 ) -> "Outcome":
-    from frugalsvm.cli.interruptible_pipe import is_read_once
     from frugalsvm.cli.train_auto import AutoFlags, train_auto
     from frugalsvm.durations import parsed_seconds
+    from frugalsvm.streams.pipes import is_read_once
 
     kernel = values["kernel"] if "kernel" in given else None
     flags = AutoFlags(parsed_seconds("time_budget", values["time_budget"]), values["task"], values["device"], kernel)

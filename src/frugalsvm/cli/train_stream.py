@@ -11,7 +11,6 @@ from frugalsvm.cli.catalogue import CLASSES, FOR_NUMBERS, NUMBERS, task_for
 from frugalsvm.cli.console import Status, tell
 from frugalsvm.cli.data import BATCH_ROWS, Opened, name_features, of_classes_only, open_data, reading_for
 from frugalsvm.cli.data_report import SHOWN_BAD_LINES, counts_of, tell_end
-from frugalsvm.cli.fingerprint import ChangedDataError, Fingerprint, rows_that_are
 from frugalsvm.cli.first_rows import (
     Examined,
     check_classes,
@@ -22,7 +21,6 @@ from frugalsvm.cli.first_rows import (
     tell_task,
     with_label_column,
 )
-from frugalsvm.cli.interruptible_pipe import grouped, pipe_for
 from frugalsvm.cli.interruption import Interruption
 from frugalsvm.cli.new_model import classes_for, new_model, with_own_choices
 from frugalsvm.cli.options import DataOptions, TrainOptions
@@ -36,8 +34,15 @@ from frugalsvm.core.lookahead import BLOCK_ROWS
 from frugalsvm.pipelines.surprises import Surprises
 from frugalsvm.streams import StreamError
 from frugalsvm.streams.batch import rows_after
+from frugalsvm.streams.fingerprint import ChangedDataError, Fingerprint, rows_that_are
+from frugalsvm.streams.pipes import grouped, pipe_for
 
 __all__ = ["train_stream"]
+
+_IF_CHANGED = (
+    "restore it, begin again without --resume, or say --changed-data to continue from the same row with the rows as "
+    "they are now"
+)
 
 
 def train_stream(
@@ -105,10 +110,12 @@ class _Run:
         """Learn all passes, or what is left of them, and save."""
         try:
             opened, batches = self._begin(checks)
-        except (ChangedDataError, StreamError):
-            if self.interruption.signal_number is None:
+        except (ChangedDataError, StreamError) as error:
+            if self.interruption.signal_number is not None:
+                return self._outcome(self.interruption.signal_number)  # the pipe was told to end before it came so far
+            if isinstance(error, StreamError):
                 raise
-            return self._outcome(self.interruption.signal_number)  # the pipe was told to end before it came so far
+            raise ValueError(f"{error}, and --resume continues where it stopped: {_IF_CHANGED}.") from error
         if self.pipe is None:
             stack.enter_context(self.interruption.watched())
         name_features(self.model, opened.stream)

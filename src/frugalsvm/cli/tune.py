@@ -105,8 +105,8 @@ def tune(
 
 
 def _tune(values: dict[str, Any], given: Collection[str]) -> None:
-    from frugalsvm.cli.interruptible_pipe import is_read_once
     from frugalsvm.cli.tune_outcome import flag_words, print_tuned
+    from frugalsvm.streams.pipes import is_read_once
 
     source = source_of(values["data"])
     read_once = values["once"] or is_read_once(source)

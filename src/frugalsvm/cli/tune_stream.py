@@ -8,7 +8,6 @@ from frugalsvm.cli.console import Status, tell
 from frugalsvm.cli.data import BATCH_ROWS, Opened, name_features, open_data
 from frugalsvm.cli.data_report import tell_end
 from frugalsvm.cli.first_rows import Examined, check_classes, check_enough, check_size, examine, prepared
-from frugalsvm.cli.interruptible_pipe import grouped, pipe_for
 from frugalsvm.cli.interruption import Interruption
 from frugalsvm.cli.new_model import classes_for
 from frugalsvm.cli.options import DataOptions, TrainOptions, scale_flag
@@ -19,6 +18,7 @@ from frugalsvm.cli.training_loop import learn_stream
 from frugalsvm.cli.tune_outcome import TuneOutcome
 from frugalsvm.pipelines import StreamPipeline
 from frugalsvm.stream_search import StreamTuner
+from frugalsvm.streams.pipes import grouped, pipe_for
 
 __all__ = ["tune_stream"]
 

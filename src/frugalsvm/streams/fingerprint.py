@@ -17,11 +17,7 @@ class ChangedDataError(ValueError):
     """Rows that were learned are not what the source has now."""
 
     def __init__(self, source: str, what: str):
-        advice = (
-            "restore it, begin again without --resume, or say --changed-data to continue from the same row "
-            "with the rows as they are now"
-        )
-        super().__init__(f"{source} {what} since the run was saved, and --resume continues where it stopped: {advice}.")
+        super().__init__(f"{source} {what} since the run was saved")
 
 
 class Fingerprint:
