@@ -9,9 +9,9 @@ from export_support import CompiledModel, exported_onnx
 from typer.testing import CliRunner
 
 from frugalsvm.cli.app import app
-from frugalsvm.cli.data import schema_of
 from frugalsvm.export import plain_model
 from frugalsvm.persist import describe, load
+from frugalsvm.streams.columns import schema_of
 
 TABLES = {
     "penguins": "species",

@@ -73,7 +73,7 @@ def _print(rows: list[dict[str, str]]) -> None:
 def _figures(name: str, found: dict[str, Any]) -> dict[str, str]:
     """A line of the table of figures."""
     from frugalsvm.cli.measured import CASES
-    from frugalsvm.cli.page import percent, seconds_words, size_of
+    from frugalsvm.words import percent, seconds_words, size_of
 
     line = {"algorithm": name}
     for case in CASES:

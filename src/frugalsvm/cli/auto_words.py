@@ -7,8 +7,8 @@ import numpy as np
 
 from frugalsvm.auto.words import candidate_words, machine_words
 from frugalsvm.cli.console import Status
-from frugalsvm.cli.page import counted, percent
 from frugalsvm.selection.search import LOW_RANK
+from frugalsvm.words import counted, percent
 
 __all__ = ["SearchProgress", "sentences_of", "tried_rows"]
 

@@ -2,6 +2,8 @@
 
 from typing import Any, NamedTuple
 
+from frugalsvm.words import CLASSES, NOVELTIES, NUMBERS
+
 __all__ = [
     "ALGORITHMS",
     "AUTO",
@@ -32,8 +34,6 @@ L1_KERNELS = ("laplacian",)  # of which no matrix changes the distances
 WITHOUT_GAMMA = ("intersection", "tanimoto", "cosine", "linear")
 METRICS = ("auto", "diag", "full")  # that are learned
 LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive", "huber", "squared", "pinball")  # of regressors
-
-CLASSES, NUMBERS, NOVELTIES = "classes", "numbers", "novelties"  # what there is to learn; for the last, without labels
 
 
 class Algorithm(NamedTuple):

@@ -9,6 +9,7 @@ from frugalsvm.cli.catalogue import NOVELTIES, NUMBERS
 from frugalsvm.cli.options import DataOptions
 from frugalsvm.streams import open_stream, prefetched, shuffled
 from frugalsvm.streams.batch import Batch, rows_after
+from frugalsvm.streams.columns import schema_of
 from frugalsvm.streams.label_order import Watched
 from frugalsvm.streams.pipes import PIPE_ROWS, Pipe
 
@@ -22,7 +23,6 @@ __all__ = [
     "open_data",
     "reading_for",
     "rows_of",
-    "schema_of",
 ]
 
 FIRST_ROWS = 6000  # from which parameters are chosen
@@ -149,19 +149,3 @@ def _column(label: str | None) -> str | int | None:
 def _columns(names: str | None) -> list[str | int]:
     """Columns that a flag lists, with commas between them."""
     return [] if names is None else [_column(name.strip()) for name in names.split(",")]  # type: ignore[misc]
-
-
-def schema_of(columns: list | None) -> Any:
-    """The schema that a model file describes."""
-    from frugalsvm.persist import ModelFileError
-    from frugalsvm.streams import Column, Schema
-
-    if columns is None:
-        return None
-    good = isinstance(columns, list) and all(
-        isinstance(column, list) and len(column) == 3 and all(isinstance(word, str) for word in column)
-        for column in columns
-    )
-    if not good:
-        raise ModelFileError("The model file is malformed: its description of columns is wrong.")
-    return Schema(tuple(Column(*column) for column in columns))

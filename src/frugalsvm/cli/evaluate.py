@@ -49,7 +49,8 @@ def evaluate(
         from frugalsvm.cli.data import labels_of, rows_of
         from frugalsvm.cli.data_report import tell_skipped
         from frugalsvm.cli.in_turn import learned_in_turn
-        from frugalsvm.cli.model_input import device_arguments, open_for, task_of_model, tell_surprises
+        from frugalsvm.cli.model_input import device_arguments, open_for, tell_surprises
+        from frugalsvm.explain.model_contents import task_of_model
         from frugalsvm.metrics.collected import scores_for
         from frugalsvm.metrics.windows import Curve
         from frugalsvm.persist import load
@@ -110,7 +111,7 @@ def _label_of_anomalies(known: list[str], wanted: str | None) -> str:
     """The label of unusual rows: the one that was named, or -1, or 1 beside 0, as collections of anomalies have it."""
     if wanted is not None:
         if wanted not in known:
-            from frugalsvm.cli.page import few
+            from frugalsvm.words import few
 
             raise ValueError(f"--anomaly {wanted}: no row has this label; labels are {few(known)}.")
         return wanted
@@ -126,7 +127,7 @@ def _tell_doubts(labels: Any, classes: Any, stream: Any) -> None:
     import numpy as np
 
     from frugalsvm.cli.console import tell
-    from frugalsvm.cli.page import few
+    from frugalsvm.words import few
 
     if not np.isin(labels.astype(str), classes.astype(str)).any():
         found = f"{stream.name} has labels like {labels.tolist()[0]!r}"

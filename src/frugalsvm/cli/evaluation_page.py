@@ -5,8 +5,9 @@ import math
 from pathlib import Path
 from typing import Any
 
-from frugalsvm.cli.page import Page, percent
+from frugalsvm.cli.page import Page
 from frugalsvm.metrics.confusion import worst_first
+from frugalsvm.words import percent
 
 __all__ = ["draw_confusion", "print_evaluation", "write_curve"]
 

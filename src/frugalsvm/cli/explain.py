@@ -113,9 +113,9 @@ def _sampled_rows(fitted: Any, model: Path, options: Any, n_rows: int, labeled: 
 
 def _explained(fitted: Any, model: Path, X: Any, usual: Any) -> Any:
     """The explanation, with the names that the columns of the training data have."""
-    from frugalsvm.cli.data import schema_of
     from frugalsvm.explain import shapley_values
     from frugalsvm.persist import describe
+    from frugalsvm.streams.columns import schema_of
 
     found = shapley_values(fitted, X, usual, n_permutations=_PERMUTATIONS, n_jobs=-1)
     columns = describe(model).metadata.get("training", {}).get("data", {}).get("columns") or []

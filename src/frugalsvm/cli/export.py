@@ -52,8 +52,8 @@ def _refuse_flags(to: str, dtype: str, given: Collection[str]) -> None:
 
 def _notes(model: Path, plain: Any) -> list[str]:
     """Which columns a row has, as far as they are known, and how dates are written."""
-    from frugalsvm.cli.data import schema_of
     from frugalsvm.persist import describe
+    from frugalsvm.streams.columns import schema_of
 
     schema = schema_of(describe(model).metadata.get("training", {}).get("data", {}).get("columns"))
     numbers = [] if schema is None else list(schema.numbers)

@@ -1,6 +1,5 @@
 """``frugalsvm inspect``: what a model file holds."""
 
-from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,21 +10,6 @@ from frugalsvm.cli.flags import Json, ModelFile
 
 __all__ = ["inspect"]
 
-_NAMED = 10  # features, at most
-
-_FACTS = (
-    "gradient_error_",
-    "member_gap_",
-    "objective_",
-    "suboptimality_bound_",
-    "offset_",
-    "t_",
-    "n_updates_",
-    "n_kernel_evals_",
-    "n_cells_",
-    "model_bytes_",
-)
-
 
 def inspect(
     model: ModelFile,
@@ -34,117 +18,59 @@ def inspect(
 ) -> None:
     """Show what is in a model file."""
     from frugalsvm.cli.console import print_json
-    from frugalsvm.cli.model_page import print_model
     from frugalsvm.cli.page import print_written
 
     with reported(of_model=model):
-        contents = _contents_of(model)
-        if html is not None:
-            from frugalsvm.cli.model_card import write_model_card
+        from frugalsvm.explain.model_card import card_of
+        from frugalsvm.explain.model_contents import model_contents
 
+        contents = model_contents(model)
+        if html is not None:
             check_folder(html)
-            write_model_card(contents, model, html)
+            html.write_text(card_of(contents, model), encoding="utf-8")
     if as_json:
         print_json(contents)
         return
-    print_model(contents, str(model))
+    _print(contents, str(model))
     if html is not None:
         print_written(html)
 
 
-def _contents_of(path: Path) -> dict[str, Any]:
-    """Algorithm, parameters, sizes, certificates and training history of a model file."""
-    from frugalsvm.cli.catalogue import CLASSES
-    from frugalsvm.cli.model_input import task_of_model
-    from frugalsvm.persist import describe, digest_of, load
+def _print(contents: dict[str, Any], title: str) -> None:
+    """Print what a model file holds, for people."""
+    from frugalsvm.cli.page import Page
+    from frugalsvm.explain.model_facts import data_facts, file_facts, kind_of, model_facts
 
-    info = describe(path)
-    model = load(path)
-    task = task_of_model(model)
-    estimator = getattr(model, "estimator_", getattr(model, "estimator", model))
-    contents: dict[str, Any] = {
-        "file bytes": path.stat().st_size,
-        "sha256": digest_of(path),
-        "estimator": type(estimator).__name__,
-        "predicts": task,
-        "parameters": {
-            key: _as_list(value) for key, value in estimator.get_params(deep=False).items() if value is not None
-        },
-    }
-    contents["set"] = _not_default(estimator, contents["parameters"])
-    for name in ("classes_", "n_features_in_"):
-        if hasattr(model, name):
-            contents[name.rstrip("_")] = _as_list(getattr(model, name))
-    contents["as numbers"] = _as_numbers(estimator, contents["parameters"])
-    if task == CLASSES:
-        contents["probabilities"] = hasattr(model, "predict_proba")
-    contents["features"] = _feature_names(model, estimator, info.metadata.get("training", {}))
-    if getattr(model, "encoder_", None) is not None:
-        contents["text columns"] = model.encoder_.names_
-    vectors = getattr(estimator, "support_vectors_", None)
-    if vectors is not None:
-        contents["support vectors"] = len(vectors)
-    for name in _FACTS:
-        value = getattr(estimator, name, None)
-        if isinstance(value, int | float):
-            contents[name.strip("_").replace("_", " ")] = value
-    if getattr(estimator, "metric_", None) is not None:
-        contents["metric"] = _metric_of(model, estimator, info.metadata.get("training", {}))
-    contents["training"] = _shortened(info.metadata.get("training", {}))
-    contents["versions"] = info.versions
-    return contents
+    page = Page()
+    page.heading(title)
+    page.sentence(f"{kind_of(contents)} ({contents['estimator']}).")
+    page.heading("Data")
+    page.facts(data_facts(contents))
+    page.heading("Model")
+    page.facts(model_facts(contents))
+    if "metric" in contents:
+        _metric(page, contents["metric"])
+    _choice(page, contents["training"])
+    page.heading("File")
+    page.facts(file_facts(contents))
 
 
-def _as_numbers(estimator: Any, parameters: dict[str, Any]) -> dict[str, float]:
-    """What parameters such as "auto" have become in training."""
-    found = {name: getattr(estimator, f"{name}_", None) for name, value in parameters.items() if isinstance(value, str)}
-    return {name: float(value) for name, value in found.items() if isinstance(value, int | float)}
+def _metric(page: Any, metric: dict[str, Any]) -> None:
+    from frugalsvm.words import counted, percent
+
+    page.heading("Learned metric")
+    kind = "a factor for each feature" if metric["kind"] == "factors" else counted(metric["directions"], "direction")
+    page.sentence(f"{kind.capitalize()}. What counts most, with its share:")
+    page.facts([(name, percent(share)) for name, share in metric["most important"].items()])
 
 
-def _not_default(estimator: Any, parameters: dict[str, Any]) -> list[str]:
-    """Parameters that somebody has set."""
-    defaults = signature(type(estimator)).parameters
-    return [name for name, value in parameters.items() if name not in defaults or defaults[name].default != value]
-
-
-def _as_list(value: Any) -> Any:
-    """Arrays as lists, and parts, such as sums of kernels, with the names of what is in them."""
-    if hasattr(value, "_fields"):
-        return {name: _as_list(each) for name, each in value._asdict().items()}
-    if isinstance(value, tuple):
-        return list(map(_as_list, value))
-    return value.tolist() if hasattr(value, "tolist") else value
-
-
-def _metric_of(model: Any, estimator: Any, training: dict[str, Any]) -> dict[str, Any]:
-    """The kind of a metric, and the features that count most in it, with their shares."""
-    shares, names = estimator.feature_importances_, _feature_names(model, estimator, training)
-    most = shares.argsort(kind="stable")[::-1][:_NAMED]
-    A = estimator.metric_
-    kind = {"kind": "factors"} if A.ndim == 1 else {"kind": "directions", "directions": len(A)}
-    return {**kind, "most important": {names[k]: round(float(shares[k]), 4) for k in most}}
-
-
-def _feature_names(model: Any, estimator: Any, training: dict[str, Any]) -> list[str]:
-    """Names of features: columns of numbers, where these are missing, then values of columns of text; or numbers."""
-    known = getattr(model, "feature_names_in_", None)
-    if known is None:
-        from frugalsvm.cli.data import schema_of
-
-        columns = training.get("data", {}).get("columns") or []
-        known = list(schema_of(columns).numbers)
-    names, encoder = list(map(str, known)), getattr(model, "encoder_", None)
-    if names and getattr(model, "indicates", False):
-        names += [f"{names[k]} is missing" for k in model.filler_.indicated_]
-    if encoder is not None:
-        names += encoder.feature_names()
-    n_features = estimator.n_features_in_
-    return names if len(names) == n_features else [f"feature {k + 1}" for k in range(n_features)]
-
-
-def _shortened(training: dict[str, Any]) -> dict[str, Any]:
-    """What is known of the training, with the number of columns for their descriptions."""
-    data = training.get("data")
-    if not isinstance(data, dict) or not isinstance(data.get("columns"), list):
-        return training
-    return {**training, "data": {**data, "columns": len(data["columns"])}}
+def _choice(page: Any, training: dict[str, Any]) -> None:
+    """How `auto` came to its choice."""
+    if not training.get("told"):
+        return
+    page.heading("How it was chosen")
+    for sentence in training["told"]:
+        page.sentence(sentence)
+    if training.get("tried"):
+        page.table(training["tried"])
+        page.sentence("  A round has its own rows and sizes: compare figures of the same round.")

@@ -6,24 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_outlier_detector
 
-from frugalsvm.cli.catalogue import CLASSES, NOVELTIES, NUMBERS
 from frugalsvm.cli.console import tell
 from frugalsvm.cli.data import Opened, labels_of, name_features, open_data, rows_of
 from frugalsvm.cli.options import DataOptions
-from frugalsvm.cli.page import few
+from frugalsvm.explain.model_contents import task_of_model
 from frugalsvm.pipelines import StreamPipeline
 from frugalsvm.pipelines.surprises import Surprises
+from frugalsvm.words import NUMBERS, few
 
-__all__ = ["device_arguments", "open_for", "surprises_in", "task_of_model", "tell_surprises"]
-
-
-def task_of_model(model: Any) -> str:
-    """What a model predicts, in the words of the catalogue."""
-    if is_outlier_detector(model):
-        return NOVELTIES
-    return CLASSES if hasattr(model, "classes_") else NUMBERS
+__all__ = ["device_arguments", "open_for", "surprises_in", "tell_surprises"]
 
 
 def device_arguments(model: Any, device: str | None) -> dict[str, str]:

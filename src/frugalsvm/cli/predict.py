@@ -72,7 +72,7 @@ def predict(
 def _refuse_columns(fitted: Any, model: Path, *, scores: bool, probabilities: bool) -> None:
     """Refuse what a model does not have beside its predictions."""
     from frugalsvm.cli.catalogue import CLASSES, NUMBERS
-    from frugalsvm.cli.model_input import task_of_model
+    from frugalsvm.explain.model_contents import task_of_model
 
     if scores and probabilities:
         raise typer.BadParameter("give --scores or --probabilities, not both.", param_hint="--scores")

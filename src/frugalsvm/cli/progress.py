@@ -13,9 +13,9 @@ from rich.text import Text
 
 from frugalsvm.cli.catalogue import CLASSES, NOVELTIES, NUMBERS
 from frugalsvm.cli.console import PLAIN_SECONDS, Onlookers, silenced
-from frugalsvm.cli.page import percent
 from frugalsvm.estimators._progress import CERTIFICATES
 from frugalsvm.metrics.windows import RecentMean, added
+from frugalsvm.words import percent
 
 __all__ = ["FIGURES", "Figure", "Progress", "ProgressLine"]
 

@@ -6,11 +6,10 @@ import numpy as np
 
 from frugalsvm.cli.data import labels_of, rows_of
 from frugalsvm.cli.options import TrainOptions
-from frugalsvm.cli.page import percent
 from frugalsvm.cli.sampled_rows import RowSampler
 from frugalsvm.streams.batch import rows_taken
 
-__all__ = ["coverage_words", "held_quantiles", "sampler_for"]
+__all__ = ["held_quantiles", "sampler_for"]
 
 _ROWS = 16_384  # half of them to adjust quantiles, the others to measure them
 _LEAST_ROWS = 40
@@ -45,15 +44,3 @@ def held_quantiles(model: Any, sampler: RowSampler) -> dict[str, Any]:
         low, high = predicted[:, quantiles.argmin()], predicted[:, quantiles.argmax()]
         measured["coverage"] = float(np.mean((low <= labels) & (labels <= high)))
     return measured
-
-
-def coverage_words(figures: dict[str, Any]) -> str:
-    """How often quantiles hold, in a sentence, of what `held_quantiles` has measured."""
-    quantiles, rows = figures["quantiles"], f"{figures['quantile_rows']:,} rows that did not adjust them"
-    if "coverage" in figures:
-        low, high = min(quantiles), max(quantiles)
-        return (
-            f"{percent(figures['coverage'])} of the labels are between the quantiles {low:g} and {high:g}, of "
-            f"{percent(high - low)} wanted ({rows})"
-        )
-    return f"{percent(figures['below_quantiles'][0])} of the labels are below the quantile {quantiles[0]:g} ({rows})"

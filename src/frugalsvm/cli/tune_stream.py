@@ -11,7 +11,6 @@ from frugalsvm.cli.first_rows import Examined, check_classes, check_enough, chec
 from frugalsvm.cli.interruption import Interruption
 from frugalsvm.cli.new_model import classes_for
 from frugalsvm.cli.options import DataOptions, TrainOptions, scale_flag
-from frugalsvm.cli.page import counted, percent
 from frugalsvm.cli.progress import Progress, ProgressLine
 from frugalsvm.cli.saved_run import save_run
 from frugalsvm.cli.training_loop import learn_stream
@@ -19,6 +18,7 @@ from frugalsvm.cli.tune_outcome import TuneOutcome
 from frugalsvm.pipelines import StreamPipeline
 from frugalsvm.stream_search import StreamTuner
 from frugalsvm.streams.pipes import grouped, pipe_for
+from frugalsvm.words import counted, percent
 
 __all__ = ["tune_stream"]
 

@@ -8,6 +8,7 @@ kernels are products or sums over features, by sampling for all other models.
 from frugalsvm.explain.curves import Dependence, partial_dependence
 from frugalsvm.explain.explanation import Explanation
 from frugalsvm.explain.importances import permutation_importance, side_by_side
+from frugalsvm.explain.model_card import model_card
 from frugalsvm.explain.prototypes import Prototype, prototypes
 from frugalsvm.explain.shapley import has_exact_shares, shapley_values, vector_importances
 
@@ -16,6 +17,7 @@ __all__ = [
     "Explanation",
     "Prototype",
     "has_exact_shares",
+    "model_card",
     "partial_dependence",
     "permutation_importance",
     "prototypes",

@@ -11,7 +11,7 @@ from frugalsvm.exceptions import Sentence
 from frugalsvm.streams.bad_lines import StreamError, shown
 from frugalsvm.streams.dates import DateColumn
 
-__all__ = ["Column", "Layout", "Roles", "Schema", "assigned"]
+__all__ = ["Column", "Layout", "Roles", "Schema", "assigned", "schema_of"]
 
 LABEL_NAMES = ("label", "target", "class", "y")
 _LISTED = 50  # names of columns in a message
@@ -84,6 +84,21 @@ class Schema(NamedTuple):
     def has_names(self) -> bool:
         """Whether the file names its columns."""
         return any(column.name != unnamed(index) for index, column in enumerate(self.columns))
+
+
+def schema_of(columns: list | None) -> Schema | None:
+    """The schema that a model file describes by name, kind and role of each column."""
+    from frugalsvm.persist import ModelFileError
+
+    if columns is None:
+        return None
+    good = isinstance(columns, list) and all(
+        isinstance(column, list) and len(column) == 3 and all(isinstance(word, str) for word in column)
+        for column in columns
+    )
+    if not good:
+        raise ModelFileError("The model file is malformed: its description of columns is wrong.")
+    return Schema(tuple(Column(*column) for column in columns))
 
 
 def unnamed(index: int) -> str:

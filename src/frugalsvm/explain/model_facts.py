@@ -1,12 +1,11 @@
-"""What `frugalsvm inspect` tells people: a page about a model file."""
+"""What a model file holds, in words: names and facts, for pages and cards."""
 
 from typing import Any
 
-from frugalsvm.cli.catalogue import NOVELTIES, NUMBERS, WITHOUT_GAMMA
-from frugalsvm.cli.page import Page, counted, listed, percent, size_of
-from frugalsvm.cli.quantiles import coverage_words
+from frugalsvm.core.kernels import KERNELS
+from frugalsvm.words import NOVELTIES, NUMBERS, counted, listed, percent, size_of
 
-__all__ = ["data_facts", "file_facts", "kind_of", "model_facts", "print_model"]
+__all__ = ["coverage_words", "data_facts", "file_facts", "kind_of", "model_facts"]
 
 # What is worth a line, under the names that `--json` has; sentences explain what a name does not.
 _FIGURES = {
@@ -27,22 +26,6 @@ _BEFORE_LEARNING = {
     "rmse_before_learning": ("error", "{:.4g}".format, "in the root mean square, before rows were learned"),
     "alarms_before_learning": ("alarms", percent, "of the rows were unusual before they were learned"),
 }
-
-
-def print_model(contents: dict[str, Any], title: str) -> None:
-    """Print what a model file holds, for people."""
-    page = Page()
-    page.heading(title)
-    page.sentence(f"{kind_of(contents)} ({contents['estimator']}).")
-    page.heading("Data")
-    page.facts(data_facts(contents))
-    page.heading("Model")
-    page.facts(model_facts(contents))
-    if "metric" in contents:
-        _metric(page, contents["metric"])
-    _choice(page, contents["training"])
-    page.heading("File")
-    page.facts(file_facts(contents))
 
 
 def kind_of(contents: dict[str, Any]) -> str:
@@ -126,7 +109,8 @@ def model_facts(contents: dict[str, Any]) -> list[tuple[str, str]]:
 def _kernel(kernel: Any, gamma: Any) -> str:
     if isinstance(kernel, dict):  # a sum, whose terms have gammas of their own
         return f"sum of {', '.join(term['kernel'] for term in kernel['terms'])}"
-    return str(kernel) if gamma is None or kernel in WITHOUT_GAMMA else f"{kernel}, gamma {_short(gamma)}"
+    has_gamma = kernel not in KERNELS or "gamma" in KERNELS[kernel]._fields
+    return str(kernel) if gamma is None or not has_gamma else f"{kernel}, gamma {_short(gamma)}"
 
 
 def _as_chosen(parameters: dict[str, Any], as_numbers: dict[str, float], chosen: dict[str, Any]) -> dict[str, Any]:
@@ -154,26 +138,19 @@ def _short(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _metric(page: Page, metric: dict[str, Any]) -> None:
-    page.heading("Learned metric")
-    kind = "a factor for each feature" if metric["kind"] == "factors" else counted(metric["directions"], "direction")
-    page.sentence(f"{kind.capitalize()}. What counts most, with its share:")
-    page.facts([(name, percent(share)) for name, share in metric["most important"].items()])
-
-
-def _choice(page: Page, training: dict[str, Any]) -> None:
-    """How `auto` came to its choice."""
-    if not training.get("told"):
-        return
-    page.heading("How it was chosen")
-    for sentence in training["told"]:
-        page.sentence(sentence)
-    if training.get("tried"):
-        page.table(training["tried"])
-        page.sentence("  A round has its own rows and sizes: compare figures of the same round.")
-
-
 def file_facts(contents: dict[str, Any]) -> list[tuple[str, str]]:
     """The file itself."""
     versions = ", ".join(f"{name} {version}" for name, version in contents["versions"].items())
     return [("size", size_of(contents["file bytes"])), ("written by", versions), ("sha256", contents["sha256"])]
+
+
+def coverage_words(figures: dict[str, Any]) -> str:
+    """How often quantiles hold, in a sentence, of figures of a training."""
+    quantiles, rows = figures["quantiles"], f"{figures['quantile_rows']:,} rows that did not adjust them"
+    if "coverage" in figures:
+        low, high = min(quantiles), max(quantiles)
+        return (
+            f"{percent(figures['coverage'])} of the labels are between the quantiles {low:g} and {high:g}, of "
+            f"{percent(high - low)} wanted ({rows})"
+        )
+    return f"{percent(figures['below_quantiles'][0])} of the labels are below the quantile {quantiles[0]:g} ({rows})"

@@ -8,20 +8,39 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from frugalsvm.cli.model_page import data_facts, file_facts, kind_of, model_facts
-from frugalsvm.cli.page import listed, percent
+import numpy as np
 
-__all__ = ["write_model_card"]
+from frugalsvm.explain.model_contents import model_contents
+from frugalsvm.explain.model_facts import data_facts, file_facts, kind_of, model_facts
+from frugalsvm.explain.page import bars_table, page
+from frugalsvm.explain.shapley import vector_importances
+from frugalsvm.persist import load
+from frugalsvm.words import listed, percent
+
+__all__ = ["card_of", "model_card"]
 
 _SHOWN = 15  # columns
 Facts = list[tuple[str, str]]
 
 
-def write_model_card(contents: dict[str, Any], model_file: Path, output: Path) -> None:
-    """Write the card of a model file, of which `inspect` knows the contents."""
-    from frugalsvm.explain.page import page
-    from frugalsvm.persist import load
+def model_card(path: str | Path) -> str:
+    """A page of HTML about a model file: what it was trained on and how, how good it is, what matters.
 
+    Parameters
+    ----------
+    path : str or Path
+        A file that `frugalsvm.save` has written; those of `frugalsvm train` tell most.
+
+    Returns
+    -------
+    str
+        A whole page that loads nothing from elsewhere.
+    """
+    return card_of(model_contents(Path(path)), Path(path))
+
+
+def card_of(contents: dict[str, Any], model_file: Path) -> str:
+    """The card of a model file of which the contents are known."""
     model = load(model_file)
     about, measures = _apart(data_facts(contents))
     parts = [
@@ -33,7 +52,7 @@ def write_model_card(contents: dict[str, Any], model_file: Path, output: Path) -
         _section("What it refuses", _refusals(model, contents)),
         _section("File", _facts([("written", _date(model_file)), *file_facts(contents)])),
     ]
-    output.write_text(page(f"Model card: {model_file.name}", parts), encoding="utf-8")
+    return page(f"Model card: {model_file.name}", parts)
 
 
 def _section(title: str, body: str) -> str:
@@ -91,11 +110,6 @@ def _quality(measures: Facts) -> str:
 
 def _importances(model: Any, contents: dict[str, Any]) -> str:
     """Bars of the shares of columns, or why there are none."""
-    import numpy as np
-
-    from frugalsvm.explain import vector_importances
-    from frugalsvm.explain.page import bars_table
-
     parts = []
     try:
         shares = vector_importances(model)
