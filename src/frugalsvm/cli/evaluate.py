@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from frugalsvm.cli.errors import check_folder, reported
-from frugalsvm.cli.flags import Device, Json, ModelFile, data_options, reading_flags
+from frugalsvm.cli.flags import Device, Json, ModelFile, data_options, reading_flags, wrong
 
 __all__ = ["evaluate"]
 
@@ -41,9 +41,9 @@ def evaluate(
     from frugalsvm.cli.evaluation_page import draw_confusion, print_evaluation, write_curve
 
     options = data_options(reading)
-    for flag, value in (("--curve", curve), ("--window", window)):
+    for flag, value in (("curve", curve), ("window", window)):
         if value is not None and not prequential:
-            raise typer.BadParameter("it needs --prequential.", param_hint=flag)
+            raise wrong(flag, "it needs --prequential.")
     with reported(of_model=model):
         from frugalsvm.cli.catalogue import CLASSES, NOVELTIES
         from frugalsvm.cli.data import labels_of, rows_of

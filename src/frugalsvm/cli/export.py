@@ -8,7 +8,7 @@ import typer
 
 from frugalsvm.cli.console import Printer, tell
 from frugalsvm.cli.errors import reported
-from frugalsvm.cli.flags import ModelFile, checked_choice, completing, given_flags
+from frugalsvm.cli.flags import ModelFile, checked_choice, completing, given_flags, wrong
 
 __all__ = ["export"]
 
@@ -45,9 +45,9 @@ def _refuse_flags(to: str, dtype: str, given: Collection[str]) -> None:
     checked_choice("--dtype", dtype, _DTYPES)
     for flag in ("name", "explain"):
         if flag in given and to != "c":
-            raise typer.BadParameter("it is for `--to c`: leave it out.", param_hint=f"--{flag}")
+            raise wrong(flag, "it is for `--to c`: leave it out.")
     if "dtype" in given and to == "libsvm":
-        raise typer.BadParameter("LIBSVM's text has all digits of its numbers: leave it out.", param_hint="--dtype")
+        raise wrong("dtype", "LIBSVM's text has all digits of its numbers: leave it out.")
 
 
 def _notes(model: Path, plain: Any) -> list[str]:

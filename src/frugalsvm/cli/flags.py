@@ -48,6 +48,7 @@ __all__ = [
     "options_from",
     "reading_flags",
     "source_of",
+    "wrong",
 ]
 
 
@@ -240,6 +241,11 @@ def _checked_value(context: typer.Context, parameter: Any, config: Path, key: st
         raise fail(Exit.DATA, f"{config}: {key} = {value!r}: {error.message}") from error
 
 
+def wrong(name: str, words: str) -> typer.BadParameter:
+    """What to raise about a flag, by the name of its parameter."""
+    return typer.BadParameter(words, param_hint=flag_named(name))
+
+
 def checked_choice(flag: str, value: str, choices) -> str:
     if value not in choices:
         raise typer.BadParameter(f"{value!r} is not one of {', '.join(choices)}.", param_hint=flag)
@@ -281,9 +287,7 @@ def data_options(values: dict[str, Any]) -> DataOptions:
         if values.get(name) is not None:
             checked_choice(flag_named(name), values[name], choices)
     if values.get("hash_features") is not None and values.get("features") is not None:
-        raise typer.BadParameter(
-            "it says how many features there are; leave --features out.", param_hint="--hash-features"
-        )
+        raise wrong("hash_features", "it says how many features there are; leave --features out.")
     given = {name: values[name] for name in DataOptions._fields if name in values}
     given.update({name: _joined(given[name]) for name in ("categorical", "ignore") if name in given})
     return DataOptions(source=source_of(values["data"]), n_features=values.get("features"), **given)

@@ -1,14 +1,15 @@
 """``frugalsvm predict``: a line for every row."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from frugalsvm.cli.errors import reported
-from frugalsvm.cli.flags import Device, ModelFile, data_options, reading_flags
+from frugalsvm.cli.flags import Device, ModelFile, data_options, reading_flags, wrong
 
 __all__ = ["predict"]
 
@@ -46,6 +47,7 @@ def predict(
     """Predict the label of every row, one line each; or a number, or -1 for anomalies and 1 for other rows."""
     options = data_options(reading)
     with reported(of_model=model):
+        import numpy as np
         from sklearn.base import is_outlier_detector
 
         from frugalsvm.cli.data_report import tell_skipped
@@ -58,12 +60,15 @@ def predict(
         _refuse_rate(fitted, model, alarm_rate)
         width = None if interval is None else _half_width(fitted, model, interval)
         opened = open_for(fitted, model, options, has_labels=labeled)
-        if width is not None:
-            lines = _intervals(fitted, opened.batches, where, width)
-        elif is_outlier_detector(fitted):
-            lines = _novelties(fitted, opened.batches, alarm_rate, scores=scores)
-        else:
-            lines = _lines(fitted, opened.batches, where, scores=scores, probabilities=probabilities)
+        predicted, columns = partial(fitted.predict, **where), []
+        if is_outlier_detector(fitted):
+            names = [name for name in ("score_samples", "p_values") if scores and hasattr(fitted, name)]
+            columns = [getattr(fitted, name) for name in names]
+            if alarm_rate is not None:
+                predicted = lambda rows: np.where(fitted.p_values(rows) <= alarm_rate, -1, 1)  # noqa: E731
+        elif scores or probabilities:
+            columns = [fitted.predict_proba if probabilities else partial(fitted.decision_function, **where)]
+        lines = _lines(opened.batches, predicted, columns, [] if width is None else [-width, width])
         _write(lines, output)
         tell_skipped(opened.stream, of_model=True)
         tell_surprises(opened.surprises)
@@ -75,7 +80,7 @@ def _refuse_columns(fitted: Any, model: Path, *, scores: bool, probabilities: bo
     from frugalsvm.explain.model_contents import task_of_model
 
     if scores and probabilities:
-        raise typer.BadParameter("give --scores or --probabilities, not both.", param_hint="--scores")
+        raise wrong("scores", "give --scores or --probabilities, not both.")
     task = task_of_model(fitted)
     if (scores and task == NUMBERS) or (probabilities and task != CLASSES):
         flag = "--scores" if scores else "--probabilities"
@@ -89,19 +94,10 @@ def _half_width(fitted: Any, model: Path, coverage: float) -> float:
     from frugalsvm.auto.regressor import half_width
 
     if not 0 < coverage < 1:
-        raise typer.BadParameter(f"{coverage:g} is not between 0 and 1.", param_hint="--interval")
+        raise wrong("interval", f"{coverage:g} is not between 0 and 1.")
     if not hasattr(fitted, "out_of_fold_errors_"):
         raise ValueError(f"{model} has no intervals: --interval is for numbers, and models of `train` without -a.")
     return half_width(fitted, coverage)
-
-
-def _intervals(fitted: Any, batches: Iterable, where: dict[str, str], width: float) -> Iterator[str]:
-    """The predicted number of each row, and the ends of its interval."""
-    from frugalsvm.cli.data import rows_of
-
-    for batch in batches:
-        for value in fitted.predict(rows_of(batch), **where).tolist():
-            yield f"{value}\t{value - width:.9g}\t{value + width:.9g}\n"
 
 
 def _refuse_rate(fitted: Any, model: Path, rate: float | None) -> None:
@@ -109,7 +105,7 @@ def _refuse_rate(fitted: Any, model: Path, rate: float | None) -> None:
     if rate is None:
         return
     if not 0 < rate <= 1:
-        raise typer.BadParameter(f"{rate:g} is not above 0 and at most 1.", param_hint="--alarm-rate")
+        raise wrong("alarm_rate", f"{rate:g} is not above 0 and at most 1.")
     if not hasattr(fitted, "p_values"):
         raise ValueError(f"{model} has no p-values: --alarm-rate is for models of `train -a one-class`.")
     estimator = getattr(fitted, "estimator_", fitted)
@@ -121,40 +117,24 @@ def _refuse_rate(fitted: Any, model: Path, rate: float | None) -> None:
         )
 
 
-def _novelties(fitted: Any, batches: Iterable, rate: float | None, *, scores: bool) -> Iterator[str]:
-    """-1 for unusual rows and 1 for others, with scores and p-values if wanted."""
-    import numpy as np
-
-    from frugalsvm.cli.data import rows_of
-
-    shown = [name for name in ("score_samples", "p_values") if scores and hasattr(fitted, name)]
-    for batch in batches:
-        rows = rows_of(batch)
-        columns = [getattr(fitted, name)(rows) for name in shown]
-        labels = fitted.predict(rows) if rate is None else np.where(fitted.p_values(rows) <= rate, -1, 1)
-        for label, *values in zip(labels, *columns, strict=True):
-            yield "\t".join([str(label), *(f"{value:.9g}" for value in values)]) + "\n"
-
-
 def _lines(
-    fitted: Any, batches: Iterable, where: dict[str, str], *, scores: bool, probabilities: bool
+    batches: Iterable, predicted: Callable[[Any], Any], columns: list[Callable[[Any], Any]], ends: list[float]
 ) -> Iterator[str]:
-    """The predicted label of each row, with its values if wanted; ``where`` names a device."""
-    import numpy as np
+    """A line for each row: what is predicted, which may be several quantiles, and further values if wanted.
 
+    ``ends`` are those of an interval around a number.
+    """
     from frugalsvm.cli.data import rows_of
 
     for batch in batches:
         rows = rows_of(batch)
-        labels = fitted.predict(rows, **where).tolist()
-        if not scores and not probabilities:
-            several = labels and isinstance(labels[0], list)  # quantiles
-            yield from ("\t".join(map(str, row)) + "\n" if several else f"{row}\n" for row in labels)
-            continue
-        found = fitted.predict_proba(rows) if probabilities else fitted.decision_function(rows, **where)
-        values = np.reshape(found, (len(labels), -1))
-        for label, row in zip(labels, values, strict=True):
-            yield "\t".join([str(label), *(f"{value:.9g}" for value in row)]) + "\n"
+        labels = predicted(rows).tolist()
+        values = [[f"{label + end:.9g}" for end in ends] for label in labels]
+        for column in columns:
+            found = column(rows).reshape(len(labels), -1)
+            values = [line + [f"{value:.9g}" for value in row] for line, row in zip(values, found, strict=True)]
+        for label, more in zip(labels, values, strict=True):
+            yield "\t".join([*map(str, label if isinstance(label, list) else [label]), *more]) + "\n"
 
 
 def _write(lines: Iterable[str], output: Path | None) -> None:

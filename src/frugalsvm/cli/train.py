@@ -28,6 +28,7 @@ from frugalsvm.cli.flags import (
     options_from,
     reading_flags,
     source_of,
+    wrong,
 )
 from frugalsvm.cli.options import TrainOptions
 
@@ -133,7 +134,7 @@ def train(
 
 def _train(values: dict[str, Any], given: Collection[str]) -> None:
     """Train as the flags say, and tell what came of it; ``given`` are the flags that somebody gave."""
-    from frugalsvm.cli.interruption import ending_cleanly, leaving_as_it_was
+    from frugalsvm.cli.interruption import ending_cleanly
     from frugalsvm.cli.outcome import tell_outcome
     from frugalsvm.persist.atomic import check_writable
     from frugalsvm.persist.locking import locked
@@ -150,13 +151,11 @@ def _train(values: dict[str, Any], given: Collection[str]) -> None:
     elif values["task"] == "regression" and values["dask"] is None and values["algorithm"] in FOR_NUMBERS:
         values["algorithm"] = FOR_NUMBERS[values["algorithm"]]
         given = [name for name in given if name != "task"]
-    checked_choice("--algorithm", values["algorithm"], ALGORITHMS)
-    if values["loss"] is not None:
-        checked_choice("--loss", values["loss"], LOSSES)
     if values["algorithm"] in CATALOGUE and "kernel" not in given:
         values["kernel"] = CATALOGUE[values["algorithm"]].kernel
-    checked_choice("--kernel", values["kernel"], KERNELS)
-    checked_choice("--scale", values["scale"], SCALES)
+    for name, choices in (("algorithm", ALGORITHMS), ("loss", LOSSES), ("kernel", KERNELS), ("scale", SCALES)):
+        if values[name] is not None:
+            checked_choice(flag_named(name), values[name], choices)
     check_metric_flag(values["metric"], values["kernel"])
     driver = driver_of(values)
     _refuse(given, driver, values)
@@ -165,16 +164,7 @@ def _train(values: dict[str, Any], given: Collection[str]) -> None:
     check_folder(target)
     check_writable(target)
     with ending_cleanly(), compiling_shown(quiet=quiet), locked(target):
-        if driver == "dask":
-            with leaving_as_it_was(target):
-                outcome = _on_dask(values, options, target, quiet=quiet)
-        elif driver == "auto":
-            outcome = _by_comparison(values, given, options, target, quiet=quiet)
-        elif driver == "device":
-            with leaving_as_it_was(target):
-                outcome = _in_memory(values, options, target, quiet=quiet)
-        else:
-            outcome = _as_stream(values, given, options, target, quiet=quiet)
+        outcome = _DRIVERS[driver](values, given, data_options(values), options, target, quiet=quiet)
     tell_outcome(outcome, as_json=values["as_json"])
 
 
@@ -224,84 +214,58 @@ def _refuse(given: Collection[str], driver: str, values: dict[str, Any]) -> None
 
     refused = refusal(given, driver, values["algorithm"])
     if refused is not None:
-        flag, reason = refused
-        raise typer.BadParameter(reason, param_hint=flag)
+        raise typer.BadParameter(refused[1], param_hint=refused[0])
     if values["algorithm"] == AUTO and values["missing"] == "mean":
-        raise typer.BadParameter(
-            "--algorithm auto imputes medians, not means: choose median, skip or fail.", param_hint="--missing"
-        )
-    for name in ("gamma", "alpha", "c"):
+        raise wrong("missing", "--algorithm auto imputes medians, not means: choose median, skip or fail.")
+    for name, most in (("gamma", math.inf), ("alpha", math.inf), ("c", math.inf), ("nu", 1.0), ("alarm_rate", 1.0)):
         number = values[name]
-        if number is not None and not 0 < number < math.inf:
-            raise typer.BadParameter(f"{number:g} is not a number above 0.", param_hint=flag_named(name))
-    for name in ("nu", "alarm_rate"):
-        share = values[name]
-        if share is not None and not 0 < share <= 1:
-            raise typer.BadParameter(f"{share:g} is not above 0 and at most 1.", param_hint=flag_named(name))
+        if number is not None and (not 0 < number <= most or number == math.inf):
+            raise wrong(name, f"{number:g} is not {'a number above 0' if most > 1 else 'above 0 and at most 1'}.")
     if values["quantile"] is not None and values["loss"] not in (None, "pinball"):
-        raise typer.BadParameter(
-            f"it is for --loss pinball, not for {values['loss']}: leave one of them out.", param_hint="--quantile"
-        )
+        raise wrong("quantile", f"it is for --loss pinball, not for {values['loss']}: leave one of them out.")
     if values["changed_data"] and not values["resume"]:
-        raise typer.BadParameter("it needs --resume.", param_hint="--changed-data")
+        raise wrong("changed_data", "it needs --resume.")
     if values["passes"] > 1 and is_read_once(values["data"]):
         name = "standard input" if values["data"] == "-" else values["data"]
-        raise typer.BadParameter(
-            f"{name} can be read only once: save the rows to a file and train on that, or leave --passes out.",
-            param_hint="--passes",
-        )
+        advice = "save the rows to a file and train on that, or leave --passes out"
+        raise wrong("passes", f"{name} can be read only once: {advice}.")
 
 
 def _train_options(values: dict[str, Any]) -> TrainOptions:
-    labels, quantiles = values["classes"], values["quantile"]
-    return TrainOptions(
-        algorithm=values["algorithm"],
-        budget=values["budget"],
-        kernel=values["kernel"],
-        gamma=values["gamma"],
-        strength=values["alpha"] if _has_alpha(values["algorithm"]) else values["c"],
-        scale=scale_for(values["kernel"], values["scale"]),
-        passes=values["passes"],
-        classes=None if labels is None else tuple(_label(text.strip()) for text in labels.split(",")),
-        calibrate=values["calibrate"],
-        seed=values["seed"],
-        metric=values["metric"],
-        loss=values["loss"] if quantiles is None else "pinball",
-        quantile=None if quantiles is None else tuple(map(_quantile, quantiles.split(","))),
-        nu=values["nu"],
-        alarm_rate=values["alarm_rate"],
-        half_life=None if values["half_life"] is None else _half_life(values["half_life"]),
-        prequential=values["prequential"],
-    )
+    labels, quantiles, half_life = values["classes"], values["quantile"], values["half_life"]
+    algorithm = CATALOGUE.get(values["algorithm"])
+    made = {
+        "strength": values["alpha" if algorithm is not None and algorithm.strength == "alpha" else "c"],
+        "scale": scale_for(values["kernel"], values["scale"]),
+        "classes": None if labels is None else tuple(_label(text.strip()) for text in labels.split(",")),
+        "loss": values["loss"] if quantiles is None else "pinball",
+        "quantile": None if quantiles is None else tuple(map(_quantile, quantiles.split(","))),
+        "half_life": None if half_life is None else _half_life(half_life),
+    }
+    return TrainOptions(**{name: values[name] for name in TrainOptions._fields if name in values} | made)
+
+
+def _number(text: str) -> float:
+    """A number; NaN, of which no comparison is true, if it is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
 
 
 def _half_life(text: str) -> float | str:
     if text == "auto":
         return text
-    try:
-        found = float(text)
-    except ValueError:
-        found = math.nan
-    if not found >= 1:
-        raise typer.BadParameter(
-            f"{text.strip()!r} is neither auto nor a number of examples of at least 1 (inf forgets nothing).",
-            param_hint="--half-life",
-        )
-    return found
+    if not _number(text) >= 1:
+        expected = "neither auto nor a number of examples of at least 1 (inf forgets nothing)"
+        raise wrong("half_life", f"{text.strip()!r} is {expected}.")
+    return _number(text)
 
 
 def _quantile(text: str) -> float:
-    try:
-        found = float(text)
-    except ValueError:
-        found = math.nan
-    if not 0 < found < 1:
-        raise typer.BadParameter(f"{text.strip()!r} is not a number between 0 and 1.", param_hint="--quantile")
-    return found
-
-
-def _has_alpha(algorithm: str) -> bool:
-    return algorithm in CATALOGUE and CATALOGUE[algorithm].strength == "alpha"
+    if not 0 < _number(text) < 1:
+        raise wrong("quantile", f"{text.strip()!r} is not a number between 0 and 1.")
+    return _number(text)
 
 
 def _label(text: str) -> Any:
@@ -311,55 +275,48 @@ def _label(text: str) -> Any:
         return text
 
 
-def _as_stream(
-    values: dict[str, Any], given: Collection[str], options: TrainOptions, target: Path, *, quiet: bool
-) -> "Outcome":
+def _as_stream(values: dict[str, Any], given: Collection[str], *asked: Any, quiet: bool) -> "Outcome":
     from frugalsvm.cli.train_stream import train_stream
     from frugalsvm.cli.training_loop import CheckpointSchedule
 
-    data = data_options(values)
+    data, options, target = asked
     if options.forgets and data.shuffle == "auto":
         data = data._replace(shuffle="no")  # the order of rows is what a model that forgets learns from
-    return train_stream(
-        data,
-        options,
-        target,
-        CheckpointSchedule.parsed(values["checkpoint_every"]),
-        resume=values["resume"],
-        quiet=quiet,
-        given=given,
-        changed_data=values["changed_data"],
-        decides=values["decides"],
-    )
+    how = {name: values[name] for name in ("resume", "changed_data", "decides")}
+    every = CheckpointSchedule.parsed(values["checkpoint_every"])
+    return train_stream(data, options, target, every, quiet=quiet, given=given, **how)
 
 
-def _by_comparison(
-    values: dict[str, Any], given: Collection[str], options: TrainOptions, target: Path, *, quiet: bool
-) -> "Outcome":
+def _by_comparison(values: dict[str, Any], given: Collection[str], *asked: Any, quiet: bool) -> "Outcome":
     from frugalsvm.cli.train_auto import AutoFlags, train_auto
     from frugalsvm.durations import parsed_seconds
     from frugalsvm.streams.pipes import is_read_once
 
+    data, options, target = asked
     kernel = values["kernel"] if "kernel" in given else None
     flags = AutoFlags(parsed_seconds("time_budget", values["time_budget"]), values["task"], values["device"], kernel)
 
     def as_stream(algorithm: str) -> "Outcome":
-        return _as_stream(values, given, options._replace(algorithm=algorithm), target, quiet=quiet)
+        return _as_stream(values, given, data, options._replace(algorithm=algorithm), target, quiet=quiet)
 
-    again = None if is_read_once(values["data"]) else as_stream
-    return train_auto(data_options(values), options, target, flags, again, quiet=quiet)
+    return train_auto(*asked, flags, None if is_read_once(values["data"]) else as_stream, quiet=quiet)
 
 
-def _in_memory(values: dict[str, Any], options: TrainOptions, target: Path, *, quiet: bool) -> "Outcome":
+def _in_memory(values: dict[str, Any], given: Collection[str], *asked: Any, quiet: bool) -> "Outcome":
+    from frugalsvm.cli.interruption import leaving_as_it_was
     from frugalsvm.cli.train_in_memory import train_in_memory
 
-    device = values["device"] or "cpu"  # that of algorithms which learn all rows at once anyway
-    return train_in_memory(data_options(values), options, target, device, values["c"], quiet=quiet)
+    with leaving_as_it_was(asked[-1]):  # the CPU is the device of algorithms which learn all rows at once anyway
+        return train_in_memory(*asked, values["device"] or "cpu", values["c"], quiet=quiet)
 
 
-def _on_dask(values: dict[str, Any], options: TrainOptions, target: Path, *, quiet: bool) -> "Outcome":
+def _on_dask(values: dict[str, Any], given: Collection[str], *asked: Any, quiet: bool) -> "Outcome":
+    from frugalsvm.cli.interruption import leaving_as_it_was
     from frugalsvm.cli.train_dask import DaskFlags, TlsFiles, train_dask
 
     tls = TlsFiles(values["dask_tls_ca"], values["dask_tls_cert"], values["dask_tls_key"])
-    flags = DaskFlags(values["dask"], values["c"], values["task"], tls)
-    return train_dask(data_options(values), options, target, flags, quiet=quiet)
+    with leaving_as_it_was(asked[-1]):
+        return train_dask(*asked, DaskFlags(values["dask"], values["c"], values["task"], tls), quiet=quiet)
+
+
+_DRIVERS = {"dask": _on_dask, "auto": _by_comparison, "device": _in_memory, "stream": _as_stream}
