@@ -37,17 +37,9 @@ def print_evaluation(results: dict[str, Any], curve: list[dict[str, Any]], title
         page.facts(facts(results))
         _curve(page, curve)
         return
-    right = round(results["accuracy"] * n_rows)
-    page.facts(
-        [
-            ("accuracy", f"{percent(results['accuracy'])}   {right:,} of {n_rows:,} rows are right"),
-            *(
-                (name, f"{results[key]:<7.4f}   {meaning}")
-                for key, (name, meaning) in _MEANINGS.items()
-                if key in results
-            ),
-        ]
-    )
+    right = f"{round(results['accuracy'] * n_rows):,} of {n_rows:,} rows are right"
+    more = [(name, f"{results[key]:<7.4f}   {told}") for key, (name, told) in _MEANINGS.items() if key in results]
+    page.facts([("accuracy", f"{percent(results['accuracy'])}   {right}"), *more])
     _classes(page, results["per_class"])
     _confusions(page, results)
     _curve(page, curve)
@@ -102,15 +94,10 @@ def _curve(page: Page, curve: list[dict[str, Any]]) -> None:
         shown = curve[::-step][::-1]  # the last one among them
         page.sentence(f"{len(shown)} of {len(curve):,} windows of rows; --curve and --json have all.")
         curve = shown
-    page.table(
-        [
-            {
-                "examples": f"{row['examples']:,}",
-                **{_NAMES.get(name, name): show(row[name]) for name, show in _FIGURES.items() if name in row},
-            }
-            for row in curve
-        ]
-    )
+    rows = [
+        {_NAMES.get(name, name): show(row[name]) for name, show in _FIGURES.items() if name in row} for row in curve
+    ]
+    page.table([{"examples": f"{row['examples']:,}", **shown} for row, shown in zip(curve, rows, strict=True)])
 
 
 def _classes(page: Page, rows: list[dict[str, Any]]) -> None:
@@ -119,15 +106,11 @@ def _classes(page: Page, rows: list[dict[str, Any]]) -> None:
     if n_classes > _LISTED_CLASSES:
         rows = worst_first(rows)[:_WORST_CLASSES]
         page.sentence(f"The {len(rows)} of {n_classes:,} classes with the lowest recall; --json has all.")
+    shares = [{name: percent(row[name]) for name in ("precision", "recall")} for row in rows]
     page.table(
         [
-            {
-                "class": str(row["class"]),
-                "precision": percent(row["precision"]),
-                "recall": percent(row["recall"]),
-                "rows": f"{row['rows']:,}",
-            }
-            for row in rows
+            {"class": str(row["class"]), **each, "rows": f"{row['rows']:,}"}
+            for row, each in zip(rows, shares, strict=True)
         ]
     )
 

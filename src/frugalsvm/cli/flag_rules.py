@@ -14,20 +14,21 @@ from frugalsvm.cli.catalogue import AUTO, CATALOGUE, CLASSES, NUMBERS
 __all__ = ["DRIVERS", "TABLE", "applies", "driver_of", "flag_named", "has_driver", "refusal"]
 
 DRIVERS = ("stream", "device", "dask", "auto")
-_STREAMING = {name: algorithm for name, algorithm in CATALOGUE.items() if algorithm.streams}
-_ALL = tuple(_STREAMING)
-_BUDGETED = tuple(name for name, algorithm in _STREAMING.items() if algorithm.budgeted)
-_WITH_ALPHA = tuple(name for name, algorithm in _STREAMING.items() if algorithm.strength == "alpha")
-_WITH_C = tuple(name for name, algorithm in _STREAMING.items() if algorithm.strength == "C")
-_WITH_METRIC = tuple(name for name, algorithm in _STREAMING.items() if algorithm.has_metric)
-_OF_CLASSES = tuple(name for name, algorithm in _STREAMING.items() if algorithm.task == CLASSES)
-_OF_NUMBERS = tuple(name for name, algorithm in _STREAMING.items() if algorithm.task == NUMBERS)
+
+
+def _streaming(**fields: Any) -> tuple[str, ...]:
+    """Algorithms that learn batch by batch, and of which fields are these."""
+    wanted = {"streams": True, **fields}.items()
+    return tuple(name for name, each in CATALOGUE.items() if all(getattr(each, key) == value for key, value in wanted))
+
+
+_ALL, _BUDGETED, _WITH_METRIC = _streaming(), _streaming(budgeted=True), _streaming(has_metric=True)
+_WITH_ALPHA, _WITH_C = _streaming(strength="alpha"), _streaming(strength="C")
+_OF_CLASSES, _OF_NUMBERS = _streaming(task=CLASSES), _streaming(task=NUMBERS)
 _LOW_RANK = ("asset", "asset-regressor")
-_DEVICE, _DASK, _AUTO = (
-    (*_LOW_RANK, *(name for name in CATALOGUE if name not in _STREAMING)),
-    ("asset", "bsgd", "one-class"),
-    (AUTO,),
-)  # the algorithms that these drivers have
+# The algorithms that these drivers have
+_DEVICE = (*_LOW_RANK, *(name for name in CATALOGUE if name not in _ALL))
+_DASK, _AUTO = ("asset", "bsgd", "one-class"), (AUTO,)
 _SUPERVISED = ("asset", "bsgd")  # of those on a cluster
 
 _EVERYWHERE = {"stream": _ALL, "device": _DEVICE, "dask": _DASK, "auto": _AUTO}
@@ -40,14 +41,12 @@ _OF_CLUSTERS: dict[str, tuple[str, ...]] = {"dask": _DASK}
 # Name of the parameter: for each driver, the algorithms with which it has an effect.
 TABLE: dict[str, dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("data", "output", "algorithm", "label", "delimiter", "seed"), _EVERYWHERE),
-    "kernel": _EVERYWHERE,
-    "gamma": _OF_MODELS,
-    **dict.fromkeys(("config", "as_json", "quiet"), _EVERYWHERE),
+    **dict.fromkeys(("kernel", "config", "as_json", "quiet"), _EVERYWHERE),
     "budget": {"stream": _BUDGETED, "device": _LOW_RANK, "dask": _DASK},
     "alpha": {"stream": _WITH_ALPHA, "device": _LOW_RANK, "dask": _SUPERVISED},
     "c": {"stream": _WITH_C, "device": _DEVICE, "dask": ("asset",)},
     "metric": {"stream": _WITH_METRIC, "device": _DEVICE, "dask": _SUPERVISED},
-    "scale": _OF_MODELS,
+    **dict.fromkeys(("gamma", "scale"), _OF_MODELS),
     "calibrate": {"stream": _OF_CLASSES, "device": ("asset", "local"), "dask": _SUPERVISED, "auto": _AUTO},
     **{flag: {"stream": (name,)} for name, algorithm in CATALOGUE.items() for flag in algorithm.own},
     **{flag: {"stream": _OF_NUMBERS, "dask": ("asset",)} for flag in ("loss", "quantile")},
@@ -169,10 +168,8 @@ def _reason(name: str, driver: str, algorithm: str) -> str:
         return f"{_WHY[driver]}, and {flag_named(name)} is for training {others}: leave it out."
     strength = CATALOGUE[algorithm].strength
     if name in ("alpha", "c"):
-        instead = (
-            f"its regularization strength is {flag_named(strength.lower())}" if strength else "it has no such parameter"
-        )
-        return f"{algorithm} does not use it: {instead}."
+        own = f"its regularization strength is {flag_named(strength.lower())}"
+        return f"{algorithm} does not use it: {own if strength else 'it has no such parameter'}."
     if name == "metric":
         return f"{algorithm} has none: leave it out, or choose one of {', '.join(_WITH_METRIC)}."
     if name == "budget":

@@ -4,7 +4,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from frugalsvm.cli.catalogue import maintenance_for
+from frugalsvm.cli.catalogue import maintenance_for, quantile_settings
 from frugalsvm.cli.console import tell
 from frugalsvm.cli.options import DataOptions, TrainOptions
 from frugalsvm.cli.outcome import Outcome
@@ -29,9 +29,7 @@ class TlsFiles(NamedTuple):
 class DaskFlags(NamedTuple):
     """What is asked for besides rows and model."""
 
-    address: (
-        str  # ``tcp://host:port`` or ``tls://host:port`` of a scheduler, or ``local:N`` for N worker processes here
-    )
+    address: str  # of a scheduler, ``tcp://host:port`` or ``tls://host:port``; ``local:N``: N worker processes here
     C: float | None = None
     task: str = "auto"  # "regression" learns numbers
     tls: TlsFiles = TlsFiles()  # for an address that begins with ``tls://``
@@ -98,12 +96,7 @@ def _scale(options: TrainOptions, data: DataOptions, table: "Table") -> bool | s
 
 def _estimator(options: TrainOptions, flags: DaskFlags) -> Any:
     """The estimator for flags; what was not given is chosen on a sample of the rows."""
-    from frugalsvm.dask import (
-        DaskASSETClassifier,
-        DaskASSETOneClassSVM,
-        DaskASSETRegressor,
-        DaskBSGDClassifier,
-    )
+    from frugalsvm.dask import DaskASSETClassifier, DaskASSETOneClassSVM, DaskASSETRegressor, DaskBSGDClassifier
 
     settings: dict[str, Any] = {"kernel": options.kernel, "random_state": options.seed, "metric": options.metric}
     settings["gamma"] = "auto" if options.gamma is None else options.gamma
@@ -119,17 +112,10 @@ def _estimator(options: TrainOptions, flags: DaskFlags) -> Any:
     settings |= {"alpha": options.strength} if flags.C is None else {"C": flags.C}
     if flags.task == "regression":
         settings |= {} if options.loss is None else {"loss": options.loss}
-        return DaskASSETRegressor(**settings, **_quantiles(options))
+        return DaskASSETRegressor(**settings, **quantile_settings(options.quantile))
     if flags.C is None and options.strength is None:
         settings["C"] = "auto"
     return DaskASSETClassifier(calibrate="platt" if options.calibrate else None, **settings)
-
-
-def _quantiles(options: TrainOptions) -> dict[str, Any]:
-    if options.quantile is None:
-        return {}
-    several = len(options.quantile) > 1
-    return {"quantile": list(options.quantile) if several else options.quantile[0], "non_crossing": several}
 
 
 def _saved(model: Any, output: Path, data: DataOptions, options: TrainOptions) -> Outcome:
@@ -140,11 +126,8 @@ def _saved(model: Any, output: Path, data: DataOptions, options: TrainOptions) -
     vars(local).pop("feature_names_in_", None)  # the other commands read numbers without names
     machine, last = local.estimator_, model.estimator_.history_[-1]
     gamma = machine.gamma_
-    figures = {
-        "rounds": model.n_iter_,
-        **{f"validation_{name}": last[name] for name in _qualities(last)},
-        "gamma": gamma,
-    }
+    judged = {f"validation_{name}": last[name] for name in _qualities(last)}
+    figures = {"rounds": model.n_iter_, **judged, "gamma": gamma}
     chosen = {"algorithm": options.algorithm, "kernel": machine.kernel, "gamma": gamma, "scale": local.scale}
     chosen |= {"strength": getattr(machine, "alpha_", options.strength), "budget": options.budget}
     chosen |= {"C": _C_of(machine, options), "metric": options.metric}
@@ -181,16 +164,9 @@ def _client(address: str, tls: TlsFiles):
             raise ValueError(f"--dask {address}: after local: comes the number of worker processes, as in local:4.")
         if any(tls):
             raise ValueError(f"--dask {address} starts its own workers: --dask-tls-... are for a scheduler elsewhere.")
-        with (
-            LocalCluster(
-                n_workers=int(number),
-                threads_per_worker=1,
-                host=_LOOPBACK,
-                dashboard_address=f"{_LOOPBACK}:0",
-                worker_dashboard_address=f"{_LOOPBACK}:0",
-            ) as cluster,
-            Client(cluster) as client,
-        ):
+        addresses = dict.fromkeys(("dashboard_address", "worker_dashboard_address"), f"{_LOOPBACK}:0")
+        cluster = LocalCluster(n_workers=int(number), threads_per_worker=1, host=_LOOPBACK, **addresses)
+        with cluster, Client(cluster) as client:
             yield client
         return
     if "://" not in address:
