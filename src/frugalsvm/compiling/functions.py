@@ -142,7 +142,6 @@ NOT_COMPILED = (
     "exceptions.py",
     "explain",
     "export",
-    "kernel_width.py",
     "lowrank",
     "metric_learning",
     "metrics.py",
