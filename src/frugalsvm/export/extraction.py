@@ -9,19 +9,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.auto import AutoSVC, AutoSVR
-from frugalsvm.core.kernels import (
-    RBF,
-    Chi2,
-    Cosine,
-    Intersection,
-    Laplacian,
-    Linear,
-    Matern12,
-    Matern32,
-    Matern52,
-    Poly,
-    Tanimoto,
-)
+from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.metric import Directions, Factors, Metric, mapped, out_of_metric
 from frugalsvm.estimators._asset import LowRankMachine
 from frugalsvm.estimators._kernel_model import ExpansionModel
@@ -39,19 +27,11 @@ from frugalsvm.pipelines import StreamingScaler, StreamPipeline
 __all__ = ["plain_model"]
 
 # Those that formats have words for
-_KERNEL_NAMES: dict[type, str] = {
-    RBF: "rbf",
-    Laplacian: "laplacian",
-    Matern12: "matern12",
-    Matern32: "matern32",
-    Matern52: "matern52",
-    Chi2: "chi2",
-    Intersection: "intersection",
-    Tanimoto: "tanimoto",
-    Cosine: "cosine",
-    Poly: "poly",
-    Linear: "linear",
-}
+_EXPORTED = (
+    "rbf", "laplacian", "matern12", "matern32", "matern52", "chi2", "intersection", "tanimoto", "cosine", "poly",
+    "linear",
+)  # fmt: skip
+_KERNEL_NAMES: dict[type, str] = {KERNELS[name]: name for name in _EXPORTED}
 _OF_PRODUCTS = ("poly", "linear", "fourier")  # see only products of a row with vectors
 _BEYOND_LARGEST = 3.0  # times a value: a limit, two thirds of which (see `clipping`) are still more than that
 _SORTED = "Sorted quantiles cannot be exported: set non_crossing=False, and sort the scores."
@@ -187,10 +167,7 @@ def _of_cells(estimator):
     cells, coefficients = plain_cells(trees, 1.0 if scale is None else scale.spread)
     intercepts = np.zeros(len(coefficients)) if scale is None else scale.center.copy()
     if cells.has_one_machine:
-        coefficients, intercepts = (
-            cells.joined(coefficients, len(rows)),
-            intercepts + cells.intercepts.sum(0),
-        )
+        coefficients, intercepts = cells.joined(coefficients, len(rows)), intercepts + cells.intercepts.sum(0)
     classes = getattr(estimator, "classes_", None)
     decision = _decision_of(estimator, classes)
     model = _of_kernel(estimator.kernel_, rows.copy(), coefficients, intercepts, decision, classes, rows.dtype)
@@ -262,13 +239,10 @@ def _of_kernel(kernel, vectors, coefficients, intercepts, decision, classes, dty
         )
     name = _KERNEL_NAMES.get(type(kernel))
     if name is None:
-        known = ", ".join(_KERNEL_NAMES.values())
+        known = ", ".join(_EXPORTED)
         raise ValueError(f"The kernel {type(kernel).__name__} cannot be exported: only {known} can.")
-    parameters = kernel._asdict()
-    coefficients = np.asarray(coefficients, np.float64)
-    return PlainModel(
-        name, vectors, coefficients, np.asarray(intercepts, np.float64), decision, classes, dtype=dtype, **parameters
-    )
+    coefficients, intercepts = np.asarray(coefficients, np.float64), np.asarray(intercepts, np.float64)
+    return PlainModel(name, vectors, coefficients, intercepts, decision, classes, dtype=dtype, **kernel._asdict())
 
 
 def _of_low_rank(estimator):

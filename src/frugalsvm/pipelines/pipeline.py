@@ -27,22 +27,6 @@ def _has_probabilities(pipeline) -> bool:
     return bool(pipeline.calibrate) or is_calibrated(pipeline.estimator)
 
 
-def _detects(pipeline) -> bool:
-    return pipeline._detects
-
-
-def _has_targets(pipeline) -> bool:
-    return not pipeline._detects
-
-
-def _has_decision_values(pipeline) -> bool:
-    return pipeline._classifies or pipeline._detects
-
-
-def _has_p_values(pipeline) -> bool:
-    return hasattr(pipeline.estimator, "p_values")
-
-
 class StreamPipeline(WatchedPipeline):
     """Encoder, scaler, feature map and estimator that learn a stream together, batch by batch or row by row.
 
@@ -355,7 +339,7 @@ class StreamPipeline(WatchedPipeline):
         X, answering = self._features(X)
         return np.repeat(self.classes_, X.shape[0]) if answering is None else answering._ask("predict", X, device)
 
-    @available_if(_detects)
+    @available_if(lambda self: self._detects)
     def fit_predict(self, X, y=None):
         """Learn from all rows, and tell which are outliers (-1)."""
         return self.fit(X, y).predict(X)
@@ -368,21 +352,21 @@ class StreamPipeline(WatchedPipeline):
         check_is_fitted(self)
         return self._answering().estimator_.offset_
 
-    @available_if(_detects)
+    @available_if(lambda self: self._detects)
     @shared
     def score_samples(self, X):
         """Scores of the rows of ``X``: the lower, the more unusual."""
         X, answering = self._features(X)
         return answering.estimator_.score_samples(X)
 
-    @available_if(_has_p_values)
+    @available_if(lambda self: hasattr(self.estimator, "p_values"))
     @shared
     def p_values(self, X):
         """How usual the rows of ``X`` are: the share of the latest scores that are as low as theirs."""
         X, answering = self._features(X)
         return answering.estimator_.p_values(X)
 
-    @available_if(_has_decision_values)
+    @available_if(lambda self: self._classifies or self._detects)
     @shared
     def decision_function(self, X, *, device=None):
         """Decision values of the rows of ``X``, as those of the estimator; zeros while there is one class.
@@ -407,7 +391,7 @@ class StreamPipeline(WatchedPipeline):
             return answering.estimator_.predict_proba(X)
         return answering.calibration_.probabilities(decision_values(answering.estimator_, X))
 
-    @available_if(_has_targets)
+    @available_if(lambda self: not self._detects)
     @shared
     def score(self, X, y, sample_weight=None):
         """Accuracy of a classifier; R^2 of a regressor, or its own score for quantiles."""
@@ -435,7 +419,7 @@ class StreamPipeline(WatchedPipeline):
             return self.predict(self._batch_of(x))[0]
         return path.predicted(scores)
 
-    @available_if(_has_decision_values)
+    @available_if(lambda self: self._classifies or self._detects)
     @shared
     def decision_function_one_row(self, x):
         """Decision values of one row, one for each output: the same as `decision_function`."""
@@ -444,14 +428,14 @@ class StreamPipeline(WatchedPipeline):
             return np.atleast_1d(self.decision_function(self._batch_of(x))[0])
         return scores - self.offset_ if self._detects else scores.copy()
 
-    @available_if(_detects)
+    @available_if(lambda self: self._detects)
     @shared
     def score_samples_one_row(self, x):
         """The score of one row: the lower, the more unusual."""
         scores = self._row_scores(x)
         return float(self.score_samples(self._batch_of(x))[0] if scores is None else scores[0])
 
-    @available_if(_has_p_values)
+    @available_if(lambda self: hasattr(self.estimator, "p_values"))
     @shared
     def p_values_one_row(self, x):
         """The p-value of one row: the same as `p_values`."""
