@@ -23,7 +23,7 @@ from frugalsvm.lowrank.kernel_sum import KernelSum
 from frugalsvm.lowrank.own_kernel import OwnKernel
 from frugalsvm.persist.errors import ModelFileError, malformed
 from frugalsvm.persist.savable import FOR_PREDICTION, Saved
-from frugalsvm.persist.values import are_names, array, integer, is_classes, is_number, or_none, part
+from frugalsvm.persist.values import are_names, array, dict_of, integer, is_classes, is_number, or_none, part
 
 __all__ = [
     "CLASSIFIER",
@@ -45,11 +45,7 @@ __all__ = [
 ]
 
 
-def is_path_of_C(value: Any) -> bool:
-    """Whether a value is a dict of columns, one of which has values of C."""
-    return type(value) is dict and all(map(array("iuf", 1), value.values()))
-
-
+is_path_of_C = dict_of(array("iuf", 1))  # a dict of columns, one of which has values of C
 CLASSIFIER = {"classes_": is_classes, "n_features_in_": integer(1), "_kernel": part("kernel")}
 HAS_BUDGET = {"budget_": or_none(integer(2))}
 OPTIONAL = {
@@ -67,18 +63,7 @@ LARGEST_SCORE = {"f4": 1e30, "f8": 1e250}
 _REACH = 1e3  # how much farther from the center of a metric rows may be than they usually are
 _LARGEST_GAMMA = {"f4": 1e36, "f8": 1e100}
 # Attributes besides parameters that say something about a model without its learning state
-_KEPT = (
-    "classes_",
-    "n_features_in_",
-    "feature_names_in_",
-    "_kernel",
-    "_origin",
-    "_metric",
-    "n_iter_",
-    "budget_",
-    "C_",
-    "alpha_",
-)
+_KEPT = (*CLASSIFIER, *OPTIONAL, *HAS_BUDGET, "C_", "alpha_")
 
 
 # --- parameters ---------------------------------------------------------------------------------------------------
