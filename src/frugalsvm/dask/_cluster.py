@@ -23,7 +23,7 @@ from distributed.scheduler import KilledWorker
 
 from frugalsvm.dask._freed_memory import keep_freed_memory
 
-__all__ = ["Cluster", "Parcel", "SchedulerLostError", "client_for", "opened_or_same", "shared_out"]
+__all__ = ["Cluster", "Parcel", "SchedulerLostError", "client_for", "opened", "shared_out"]
 
 _FAN_IN = 8  # results that one task puts together
 _ANSWER_SECONDS = "5s"
@@ -65,14 +65,9 @@ class Parcel:
         self.value = value
 
 
-def opened(parcel: Parcel) -> Any:
-    """What is in a parcel."""
-    return parcel.value
-
-
-def opened_or_same(value: Any) -> Any:
+def opened(value: Any) -> Any:
     """What is in a parcel, or what is none."""
-    return opened(value) if isinstance(value, Parcel) else value
+    return value.value if isinstance(value, Parcel) else value
 
 
 class _Opening:
@@ -84,7 +79,7 @@ class _Opening:
 
     def __call__(self, *arguments: Any) -> Any:
         keep_freed_memory()
-        return self._function(*map(opened_or_same, arguments))
+        return self._function(*map(opened, arguments))
 
 
 def _missing(modules: list[str], process: int) -> list[str]:
@@ -158,7 +153,7 @@ class Cluster:
 
     def each(self, function: Callable, sources: Sequence[tuple], *shared: Any) -> list[Any]:
         """Results for all partitions, in their order: ``function(*source, *shared)``."""
-        return self._gathered(function, sources, shared, None)
+        return self.results(self.kept(function, sources, *shared))
 
     def begun(self, function: Callable, sources: Sequence[tuple], *shared: Any) -> Callable[[], list[Any]]:
         """As `each`, at once: what is returned waits for the results, once. Workers do not keep them any longer."""
@@ -184,7 +179,9 @@ class Cluster:
 
     def reduced(self, function: Callable, join: Callable, sources: Sequence[tuple], *shared: Any) -> Any:
         """The results as one: ``join`` makes one of several, in the order of the partitions."""
-        return self._gathered(function, sources, shared, join)
+        tree = self._tree(self._leaves(function, sources, shared), join)
+        with self._answering():
+            return self.client.gather(self.client.compute(tree))
 
     def lazy(self, function: Callable, sources: Sequence[tuple], *shared: Any) -> list[Any]:
         """Results that are computed again whenever they are needed."""
@@ -224,13 +221,6 @@ class Cluster:
         self._n_rounds += 1
         name, task = self._name(function), delayed(_Opening(function), pure=False)
         return [task(*source, *shared, dask_key_name=f"{name}-{i}") for i, source in enumerate(sources)]
-
-    def _gathered(self, function, sources, shared, join):
-        leaves = self._leaves(function, sources, shared)
-        wanted = leaves if join is None else [self._tree(leaves, join)]
-        with self._answering():
-            results = self.client.gather(self.client.compute(wanted))
-        return results if join is None else results[0]
 
     def _tree(self, nodes: list[Any], join: Callable) -> Any:
         name, level = self._name(join), 0

@@ -1,5 +1,7 @@
 """From partitions as users have them to rows that learners take: checks, classes, weights, samples."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -28,10 +30,12 @@ __all__ = [
     "check_numbers",
     "checked",
     "examined",
+    "naming",
     "overview_of",
     "own",
     "prepared",
     "raw_sample",
+    "rows_together",
     "sampled",
     "shares",
     "stacked",
@@ -116,8 +120,15 @@ def own(value: Any) -> Any:
 
 def checked(number: int, X: Any, y: Any, weight: Any, estimator: Any):
     """Rows, labels and weights as arrays; every complaint names the partition."""
-    try:
+    with naming(number):
         return _arrays(X, y, weight, clone(estimator))
+
+
+@contextmanager
+def naming(number: int) -> Iterator[None]:
+    """Complaints about rows name their partition."""
+    try:
+        yield
     except (ValueError, TypeError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"Partition {number}: {error}") from error
@@ -295,13 +306,18 @@ def sampled(rows: Rows, n_sample: int) -> tuple[Rows, Rows]:
 
 def stacked(parts: list[Rows]) -> Rows:
     """Rows of several partitions as one."""
-    X = (
-        vstack([part.X for part in parts], format="csr")
-        if issparse(parts[0].X)
-        else np.concatenate([p.X for p in parts])
-    )
+    X = rows_together([part.X for part in parts])
     weights = None if parts[0].weights is None else np.concatenate([part.weights for part in parts])
     return Rows(-1, X, np.concatenate([part.labels for part in parts]), weights, 0)
+
+
+def rows_together(parts: list[Any]) -> Any:
+    """Rows of several partitions as one: a data frame, a CSR matrix or an array."""
+    if is_frame(parts[0]):
+        import pandas as pd
+
+        return pd.concat(parts, ignore_index=True)
+    return vstack(parts, format="csr") if issparse(parts[0]) else np.concatenate(parts)
 
 
 def shares(sizes: np.ndarray, total: int) -> np.ndarray:

@@ -10,20 +10,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm.arrays.namespace import HOST
 from frugalsvm.budgeted.learner import Learner
 from frugalsvm.budgeted.model_averaging import with_coefficients
 from frugalsvm.compiling.threads import blas_threads
+from frugalsvm.dask._asset_tasks import Shared, sample_problem
 from frugalsvm.dask._preparing import Rows
-from frugalsvm.lowrank.backends.compiled import COMPILED, StoredRows
+from frugalsvm.lowrank.backends.compiled import COMPILED
 from frugalsvm.lowrank.continuation import solve
 from frugalsvm.lowrank.losses import Hinge
-from frugalsvm.lowrank.maps import raw_rows, raw_weights, whitening_of, width_of
+from frugalsvm.lowrank.maps import raw_weights
 from frugalsvm.lowrank.nystroem import Nystroem, new_nystroem
 from frugalsvm.lowrank.options import Options
 from frugalsvm.lowrank.problem import Problem, Sample
-from frugalsvm.lowrank.targets import class_targets
-from frugalsvm.lowrank.whitening import whitening_with
 
 __all__ = ["Refit", "rows_for"]
 
@@ -82,13 +80,8 @@ class Refit(NamedTuple):
         return learner._replace(expansion=with_coefficients(expansion, coefficients)), feature_map, parameters
 
     def _problem(self, feature_map: Nystroem, part: slice) -> Problem:
-        X, labels, weights = self.sample.part(part)
-        width = width_of(feature_map)
-        rows = StoredRows(raw_rows(feature_map, X, np.empty((len(labels), width), np.float32)))
-        targets = class_targets(HOST, labels, self.n_classes)
-        weights = np.ones(len(labels), np.float32) if weights is None else weights.astype(np.float32)
-        whitening = whitening_with(whitening_of(feature_map), width)
-        return Problem(rows, targets, weights, Hinge(), self.alpha, whitening, intercept=False)
+        rows = Rows(-1, *self.sample.part(part), 0)
+        return sample_problem(rows, Shared(feature_map, Hinge(), False, self.n_classes))._replace(penalty=self.alpha)
 
 
 def _n_vectors(learner: Learner) -> int:

@@ -4,14 +4,13 @@ from copy import copy, deepcopy
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import issparse, vstack
 from sklearn.base import clone, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.dask._cluster import Cluster, SchedulerLostError, client_for
 from frugalsvm.dask._collections import sources_of
 from frugalsvm.dask._predicting import LazyPredictions
-from frugalsvm.dask._preparing import check_numbers, shares
+from frugalsvm.dask._preparing import check_numbers, naming, rows_together, shares
 from frugalsvm.estimators._validation import check_count
 from frugalsvm.pipelines import ColumnEncoder, StreamPipeline
 from frugalsvm.pipelines.encoder import joined_encoder
@@ -138,7 +137,7 @@ class DaskPipeline(LazyPredictions):
         chosen = [(*source[:3], int(n)) for source, n in zip(sources, n_wanted, strict=True) if n]
         drawn = cluster.each(some_rows, chosen)
         y = None if sources[0].y is None else np.concatenate([labels for _, labels in drawn])
-        pipeline.prepare(_stacked([rows for rows, _ in drawn]), y)
+        pipeline.prepare(rows_together([rows for rows, _ in drawn]), y)
         if pipeline.filler_ is not None and n_wanted.sum() < n_rows.sum():
             del pipeline.filler_.complete_  # that of a sample does not say that no value is missing
         if self.encoder is not None:
@@ -179,9 +178,11 @@ def surveyed(number: int, X: Any, encoder: ColumnEncoder | None) -> Survey:
     """A look at one partition: its length, and the categories of its text."""
     if encoder is None:
         if is_frame(X):
-            _named(number, lambda: check_numbers(X))
+            with naming(number):
+                check_numbers(X)
         return Survey(X.shape[0], None)
-    fitted = _named(number, lambda: clone(encoder).fit(split_input(X, encodes=True)[1]))
+    with naming(number):
+        fitted = clone(encoder).fit(split_input(X, encodes=True)[1])
     for name, categories in zip(fitted.names_, fitted.categories_, strict=False):
         if len(categories) > _MOST_CATEGORIES:
             raise ValueError(
@@ -201,22 +202,5 @@ def estimator_rows(number: int, X: Any, pipeline: StreamPipeline) -> Any:
     """A partition as the estimator takes it."""
     if not X.shape[0]:
         return np.zeros((0, 1), np.float32)
-    return _named(number, lambda: pipeline.estimator_rows(X))
-
-
-def _named(number: int, function: Any) -> Any:
-    """What a function returns; its complaints name the partition."""
-    try:
-        return function()
-    except (ValueError, TypeError) as error:
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"Partition {number}: {error}") from error
-
-
-def _stacked(parts: list) -> Any:
-    """Rows of several partitions as one."""
-    if is_frame(parts[0]):
-        import pandas as pd
-
-        return pd.concat(parts, ignore_index=True)
-    return vstack(parts, format="csr") if issparse(parts[0]) else np.concatenate(parts)
+    with naming(number):
+        return pipeline.estimator_rows(X)
