@@ -48,9 +48,10 @@ class Adapter(ThreadSafe):
         """The pipeline and the features, made for the keys of the first example, with all keys that have come."""
         if self._pipeline is None or self._features is None:
             pipeline = self._new_pipeline()
-            absent = 0.0 if pipeline.impute is None else np.nan
-            hashes = self.n_features is not None
-            self._features = HashedFeatures(self.n_features) if hashes else NamedFeatures(names, absent)
+            if self.n_features is None:
+                self._features = NamedFeatures(names, absent=0.0 if pipeline.impute is None else np.nan)
+            else:
+                self._features = HashedFeatures(self.n_features)
             self._pipeline = pipeline
         self._take_up(names)
         return self._pipeline, self._features

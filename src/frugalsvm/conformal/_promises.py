@@ -85,11 +85,13 @@ class KeepsPromise(_Shortcuts):
     _answers: tuple[tuple[str, ...], tuple[str, ...]]  # of which models of arrays, and of river, need one
     _has_targets = True
     _settings_of: Any  # from an estimator to its parameters that matter here
+    partial_fit: Any
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if issubclass(cls, BaseEstimator):
-            names = set(cls._get_param_names()) - {"random_state"}  # which may be an object that equals nothing
+        kind: Any = cls
+        if issubclass(kind, BaseEstimator):
+            names = set(kind._get_param_names()) - {"random_state"}  # which may be an object that equals nothing
             cls._settings_of = attrgetter(*sorted(names))
 
     @property
@@ -133,9 +135,8 @@ class KeepsPromise(_Shortcuts):
     def _fast_model(self) -> Prepared | None:
         """The same, if the model has a way for single rows and has begun to learn."""
         made = self._prepared()
-        if made is None or made.asks_row is None or getattr(made.model, "n_held_", 0):
-            return None
-        return made
+        is_ready = made is not None and made.asks_row is not None and not getattr(made.model, "n_held_", False)
+        return made if is_ready else None
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()  # type: ignore[misc]

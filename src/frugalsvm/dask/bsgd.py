@@ -1,7 +1,7 @@
 """Budgeted SGD on a Dask cluster."""
 
 from copy import copy
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -155,7 +155,8 @@ class DaskBSGDClassifier(
         """The model that goes on learning, and the same with better coefficients."""
         if not training.sample.n_rows:
             return mean, mean
-        refit = Refit(training.sample, len(local.classes_), float(getattr(local, "alpha_", self.alpha)))
+        alpha: Any = getattr(local, "alpha_", self.alpha)
+        refit = Refit(training.sample, len(local.classes_), float(alpha))
         chosen = mean if len(training.rows) == 1 else refit.better(mean, single)
         return chosen, refit(chosen)
 
