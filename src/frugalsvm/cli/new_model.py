@@ -90,8 +90,8 @@ def chosen_by_itself(first: Prepared, options: TrainOptions, *, quiet: bool) -> 
         if len(first.y) < FIRST_ROWS and len(np.unique(first.y)) > 1:
             return estimator.fit(first.X, first.y)
         classes = np.unique(first.y) if options.classes is None else np.array(options.classes)
-        classes = {"classes": classes} if algorithm.task == CLASSES else {}
-        return estimator.partial_fit(first.X[:n_rows], first.y[:n_rows], **classes)
+        known = {"classes": classes} if algorithm.task == CLASSES else {}
+        return estimator.partial_fit(first.X[:n_rows], first.y[:n_rows], **known)
 
 
 def with_own_choices(chosen: dict[str, Any], model: StreamPipeline) -> dict[str, Any]:
