@@ -1,4 +1,4 @@
-"""Searches on streams in model files: the candidates that race, and how they stand."""
+"""Searches on streams in model files: the candidates that are left, and how they stand."""
 
 from typing import Any
 
@@ -7,14 +7,14 @@ from sklearn.base import is_classifier
 
 from frugalsvm.persist.savable import Saved, check_parameters
 from frugalsvm.persist.values import are_names, dict_of, integer, is_estimator, list_of, part
-from frugalsvm.stream_search.race import leader, reduced
+from frugalsvm.stream_search.standing import leader, reduced
 
 __all__ = ["TUNER"]
 
 
 def _is_sound(tuner: Any) -> bool:
-    race, first = tuner._race, tuner._racers[0]
-    if len(race.racing) != len(tuner._racers) or len(race.accuracy) != len(tuner._params):
+    standing, first = tuner._race, tuner._racers[0]
+    if len(standing.racing) != len(tuner._racers) or len(standing.accuracy) != len(tuner._params):
         return False
     return all(
         is_classifier(each)

@@ -17,8 +17,8 @@ from frugalsvm.estimators._unchanged import LONG_BATCH, unchanged_on_error, undo
 from frugalsvm.estimators._validation import check_count, distinct_labels, validated_rows
 from frugalsvm.estimators.bsgd import BSGDClassifier
 from frugalsvm.stream_search.candidates import candidates_for, check_candidates
-from frugalsvm.stream_search.race import Race, accuracies, begun, judged, leader, learned, thinned
 from frugalsvm.stream_search.saved import TUNER
+from frugalsvm.stream_search.standing import Standing, accuracies, begun, judged, leader, learned, thinned
 
 __all__ = ["StreamTuner"]
 
@@ -100,8 +100,8 @@ class StreamTuner(ClassifierMixin, ThreadSafe, BaseEstimator):
     True
     """
 
-    _race: Race
-    _racers: list[Any]
+    _race: Standing  # model files have these names
+    _racers: list[Any]  # candidates that are left
     _params: list[dict[str, Any]]
 
     _saved = TUNER
@@ -208,13 +208,13 @@ class StreamTuner(ClassifierMixin, ThreadSafe, BaseEstimator):
         """Make the candidates, and have them learn their first rows."""
         self._racers, self._params = candidates_for(self.estimator, self.param_grid, X, y, classes)
         self._race = begun(len(self._racers), len(y), self.min_rows)
-        self._run(lambda racer: _teach(racer, X, y, weights, classes))
+        self._run(lambda candidate: _teach(candidate, X, y, weights, classes))
 
     def _go_on(self, X, y, weights, classes):
         """Judge and learn rows, and drop candidates when it is time; if anything fails, all are as before."""
         with ExitStack() as stack:
-            for racer in self._racers:
-                attempt = stack.enter_context(undone_on_error(racer))
+            for candidate in self._racers:
+                attempt = stack.enter_context(undone_on_error(candidate))
                 if len(self._racers) > 1:  # a single one takes care of itself
                     attempt.begin(len(y))
             start = 0
@@ -233,15 +233,15 @@ class StreamTuner(ClassifierMixin, ThreadSafe, BaseEstimator):
             return
         is_judged = np.arange(self._race.n_rows, self._race.n_rows + len(y)) % _JUDGED == 0
         blocks = _blocks(self._race.n_rows, len(y))
-        is_right = np.array(self._run(lambda racer: _tested(racer, X, y, weights, classes, is_judged, blocks)))
-        race = judged(self._race, is_right, None if weights is None else weights[is_judged])
-        self._race = learned(race, len(y))
+        is_right = np.array(self._run(lambda candidate: _tested(candidate, X, y, weights, classes, is_judged, blocks)))
+        standing = judged(self._race, is_right, None if weights is None else weights[is_judged])
+        self._race = learned(standing, len(y))
         if self._race.n_rows == self._race.next_cut:
             self._race, kept = thinned(self._race)
             self._racers = [self._racers[k] for k in kept]
 
     def _run(self, function):
-        """A function of each candidate that races, side by side."""
+        """A function of each candidate that is left, side by side."""
         with blas_threads(None):  # one for each: candidates would change the number for one another
             return Threads(thread_count(self.n_jobs)).run(function, self._racers)
 

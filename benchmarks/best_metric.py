@@ -1,4 +1,4 @@
-"""``python -m benchmarks.metric_race [--only NAME ...] [--threads 1 4 16] [--device cuda]``: what a metric takes.
+"""``python -m benchmarks.best_metric [--only NAME ...] [--threads 1 4 16] [--device cuda]``: what a metric takes.
 
 Seconds by the clock of one choice on training rows, with kernels compiled before, its CPU seconds, and the error of
 each kind of metric on the rows that judge them.

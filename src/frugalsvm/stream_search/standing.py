@@ -13,11 +13,11 @@ import numpy as np
 
 from frugalsvm._stored import ANY_COUNT, NOT_NEGATIVE, distinct, stored, within
 
-__all__ = ["Race", "accuracies", "begun", "judged", "leader", "learned", "reduced", "thinned"]
+__all__ = ["Standing", "accuracies", "begun", "judged", "leader", "learned", "reduced", "thinned"]
 
 _MORE_THAN_CHANCE = 3.0  # standard errors of a paired difference
 _REMEMBERED = 0.25  # share of what was judged that counts after the number of rows has doubled
-_IN_THE_RACE = -1
+_STILL_LEARNING = -1
 
 
 @stored(
@@ -25,8 +25,11 @@ _IN_THE_RACE = -1
     arrays={"racing": "i r", "right": "d r", "differ": "d rr", "accuracy": "d c", "dropped_at": "i c"},
     ranges={"weight": NOT_NEGATIVE, "n_rows": ANY_COUNT, "next_cut": ANY_COUNT},
 )
-class Race(NamedTuple):
-    """Candidates that race, and what became of the others; it is replaced, never changed."""
+class Standing(NamedTuple):
+    """Candidates that are left, and what became of the others; it is replaced, never changed.
+
+    Model files have its names: ``racing`` is for candidates that are left.
+    """
 
     racing: np.ndarray  # those that still learn
     right: np.ndarray  # of these: the weight of rows that they predicted correctly
@@ -40,14 +43,14 @@ class Race(NamedTuple):
     def is_sound(self, sizes: dict[str, int]) -> bool:
         """Whether the numbers fit together."""
         sound = len(self.racing) > 0 and distinct(self.racing) and within(self.racing, len(self.accuracy))
-        sound = sound and np.array_equal(np.sort(self.racing), np.flatnonzero(self.dropped_at == _IN_THE_RACE))
+        sound = sound and np.array_equal(np.sort(self.racing), np.flatnonzero(self.dropped_at == _STILL_LEARNING))
         sizes_right = (self.right >= 0).all() and (self.differ >= 0).all()
         return bool(sound and sizes_right and ((self.accuracy >= 0) & (self.accuracy <= 1)).all())
 
 
-def begun(n_candidates: int, n_rows: int, first_cut: int) -> Race:
-    """The race after all candidates have learned their first rows, on which none was judged."""
-    return Race(
+def begun(n_candidates: int, n_rows: int, first_cut: int) -> Standing:
+    """How candidates stand after all have learned their first rows, on which none was judged."""
+    return Standing(
         racing=np.arange(n_candidates),
         right=np.zeros(n_candidates),
         differ=np.zeros((n_candidates, n_candidates)),
@@ -55,72 +58,72 @@ def begun(n_candidates: int, n_rows: int, first_cut: int) -> Race:
         n_rows=n_rows,
         next_cut=max(first_cut, 2 * n_rows),
         accuracy=np.zeros(n_candidates),
-        dropped_at=np.full(n_candidates, _IN_THE_RACE),
+        dropped_at=np.full(n_candidates, _STILL_LEARNING),
     )
 
 
-def judged(race: Race, is_right: np.ndarray, weights: np.ndarray | None) -> Race:
-    """The race after some rows were predicted: ``is_right`` has a row for each candidate that races."""
+def judged(standing: Standing, is_right: np.ndarray, weights: np.ndarray | None) -> Standing:
+    """How they stand after some rows were predicted: ``is_right`` has a row for each candidate that is left."""
     if weights is None:
         weights = np.ones(is_right.shape[1])
     right = is_right * weights
     only_one = right @ (weights * ~is_right).T
-    now = race._replace(
-        right=race.right + right.sum(axis=1),
-        differ=race.differ + only_one + only_one.T,
-        weight=race.weight + float(weights.sum()),
+    now = standing._replace(
+        right=standing.right + right.sum(axis=1),
+        differ=standing.differ + only_one + only_one.T,
+        weight=standing.weight + float(weights.sum()),
     )
     if now.weight == 0.0:
         return now
-    accuracy = race.accuracy.copy()
-    accuracy[race.racing] = np.minimum(now.right / now.weight, 1.0)
+    accuracy = standing.accuracy.copy()
+    accuracy[standing.racing] = np.minimum(now.right / now.weight, 1.0)
     return now._replace(accuracy=accuracy)
 
 
-def learned(race: Race, n_rows: int) -> Race:
-    """The race after more rows were learned."""
-    return race._replace(n_rows=race.n_rows + n_rows)
+def learned(standing: Standing, n_rows: int) -> Standing:
+    """How they stand after more rows were learned."""
+    return standing._replace(n_rows=standing.n_rows + n_rows)
 
 
-def thinned(race: Race) -> tuple[Race, np.ndarray]:
-    """The race after a cut, and which of those that raced are left."""
-    best = leader(race)
-    order = np.argsort(-race.right, kind="stable")
-    is_behind = race.right[best] - race.right > _MORE_THAN_CHANCE * np.sqrt(race.differ[best])
+def thinned(standing: Standing) -> tuple[Standing, np.ndarray]:
+    """How they stand after a cut, and which of them are left."""
+    best = leader(standing)
+    order = np.argsort(-standing.right, kind="stable")
+    is_behind = standing.right[best] - standing.right > _MORE_THAN_CHANCE * np.sqrt(standing.differ[best])
     is_behind[order[: math.ceil(len(order) / 2)]] = False
     kept = np.flatnonzero(~is_behind)
-    left = reduced(race, kept)
+    left = reduced(standing, kept)
     return left._replace(
         right=_REMEMBERED * left.right,
         differ=_REMEMBERED**2 * left.differ,  # squared weights
         weight=_REMEMBERED * left.weight,
-        next_cut=2 * race.next_cut,
+        next_cut=2 * standing.next_cut,
     ), kept
 
 
-def reduced(race: Race, kept: np.ndarray) -> Race:
-    """The race of some of those that race; the others are dropped."""
-    dropped_at = race.dropped_at.copy()
-    dropped_at[race.racing] = race.n_rows
-    dropped_at[race.racing[kept]] = _IN_THE_RACE
-    return race._replace(
-        racing=race.racing[kept],
-        right=race.right[kept],
-        differ=np.ascontiguousarray(race.differ[np.ix_(kept, kept)]),
+def reduced(standing: Standing, kept: np.ndarray) -> Standing:
+    """Some of those that are left; the others are dropped."""
+    dropped_at = standing.dropped_at.copy()
+    dropped_at[standing.racing] = standing.n_rows
+    dropped_at[standing.racing[kept]] = _STILL_LEARNING
+    return standing._replace(
+        racing=standing.racing[kept],
+        right=standing.right[kept],
+        differ=np.ascontiguousarray(standing.differ[np.ix_(kept, kept)]),
         dropped_at=dropped_at,
     )
 
 
-def leader(race: Race) -> int:
-    """Which of those that race is the best so far; the first one, if several are."""
-    return int(race.right.argmax())
+def leader(standing: Standing) -> int:
+    """Which of those that are left is the best so far; the first one, if several are."""
+    return int(standing.right.argmax())
 
 
-def accuracies(race: Race) -> list[tuple[float | None, int, int | None]]:
+def accuracies(standing: Standing) -> list[tuple[float | None, int, int | None]]:
     """Of each candidate: accuracy before learning, rows learned, and after how many it was dropped; None: not yet."""
     told = []
-    for accuracy, dropped_at in zip(race.accuracy.tolist(), race.dropped_at.tolist(), strict=True):
-        is_racing = dropped_at == _IN_THE_RACE
-        n_rows = race.n_rows if is_racing else dropped_at
-        told.append((accuracy if race.weight > 0 else None, n_rows, None if is_racing else dropped_at))
+    for accuracy, dropped_at in zip(standing.accuracy.tolist(), standing.dropped_at.tolist(), strict=True):
+        is_left = dropped_at == _STILL_LEARNING
+        n_rows = standing.n_rows if is_left else dropped_at
+        told.append((accuracy if standing.weight > 0 else None, n_rows, None if is_left else dropped_at))
     return told
