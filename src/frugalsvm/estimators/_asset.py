@@ -72,7 +72,7 @@ class LowRankMachine(PathOfC, Fits):
     the run of subgradient steps and ``_first`` the examples that landmarks will be made of; see
     `frugalsvm.lowrank.stream`.
 
-    Subclasses define ``_for_classes``, ``_examples``, ``_n_outputs``, ``_targets`` (those of the solver) and
+    Subclasses define ``_for_classes``, ``_examples_of``, ``_n_outputs``, ``_targets`` (those of the solver) and
     ``quality``.
 
     Parameters

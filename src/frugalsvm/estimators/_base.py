@@ -127,7 +127,7 @@ class ScoreClassifier(CalibratedClassifier, Fits):
             )
         return X, y, classes_in(y)
 
-    def _examples(self, X, y, sample_weight, *, first):
+    def _examples_of(self, X, y, sample_weight, *, first):
         X, y, seen = self._validated(X, y, reset=first)
         classes = seen if first else self._known_classes(seen)
         return X, *self._labeled(y, seen, classes, X, sample_weight, first=first)

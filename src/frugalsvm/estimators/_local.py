@@ -57,7 +57,7 @@ class LocalMachine(LearnsBatches, Fits):
     The model is ``_rows`` (as the kernel sees them) and ``_cells``, one for each tree. In a budget of bytes, these have
     the rows that are kept, as codes, and ``_rows`` has none.
 
-    Subclasses define ``_examples`` (rows, targets (n_outputs, n), weights or None, of what users pass),
+    Subclasses define ``_examples_of`` (rows, targets (n_outputs, n), weights or None, of what users pass),
     ``_take_left_out`` (leave-one-out scores, (n, n_outputs)) and ``_surveyed`` (targets and weights from all labels or
     values, for `fit_batches`).
 
@@ -196,7 +196,7 @@ class LocalMachine(LearnsBatches, Fits):
         self._forget()
         refuse_sparse(self, X)
         given = X
-        X, targets, weights = self._examples(X, y, sample_weight, first=True)
+        X, targets, weights = self._examples_of(X, y, sample_weight, first=True)
         random_state = check_random_state(self.random_state)
         X = self._seen_first(X, targets, weights, random_state, out=None if self.copy_X else X)
         self._fit_rows(self._own_rows(X, given), targets, weights, random_state, None if self.copy_X else given)

@@ -39,7 +39,6 @@ class PredictsNumbers(RegressorMixin, FitsAndFollows):
     quantile: Any
     non_crossing: bool
     _in_columns: bool  # whether predictions have columns, as the targets or quantiles had
-    _n_known: int
     _unsorted: Any
     _move_outputs: Any
 
@@ -65,7 +64,7 @@ class PredictsNumbers(RegressorMixin, FitsAndFollows):
         """
         return self._partial_fit(X, y, sample_weight)
 
-    def _examples(self, X, y, sample_weight, *, first):
+    def _examples_of(self, X, y, sample_weight, *, first):
         """Rows, targets (n, n_targets) in float64, and weights or None."""
         if y is None:
             checked_targets(type(self).__name__, y, X)  # which says so

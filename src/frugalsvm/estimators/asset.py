@@ -139,10 +139,10 @@ class ASSETClassifier(StreamMachine, StreamClassifier):
         tags.classifier_tags.multi_label = True
         return tags
 
-    def _examples(self, X, y, sample_weight, *, first):
+    def _examples_of(self, X, y, sample_weight, *, first):
         labels = None if y is None else label_matrix(y)
         if labels is None:
-            return super()._examples(X, y, sample_weight, first=first)
+            return super()._examples_of(X, y, sample_weight, first=first)
         return self._with_labels(X, labels, sample_weight, first=first)
 
     def _next_examples(self, X, y, sample_weight, *, first, announced=None):

@@ -123,7 +123,7 @@ class ASSETOneClassSVM(DetectsOutliers, LowRankMachine):
         """The penalty of the problem that is solved, see `frugalsvm.lowrank.one_class`."""
         return float(self.nu)
 
-    def _examples(self, X, y, sample_weight, *, first):
+    def _examples_of(self, X, y, sample_weight, *, first):
         X = self._new_rows(X, self._first_dtype)
         return X, np.zeros((1, X.shape[0]), np.float32), checked_weights(sample_weight, X)
 

@@ -167,7 +167,7 @@ class BSGDOneClassSVM(DetectsOutliers, FitsAndFollows, BudgetedSGD):
         """
         return self._partial_fit(X, y, sample_weight)
 
-    def _examples(self, X, y, sample_weight, *, first):
+    def _examples_of(self, X, y, sample_weight, *, first):
         """Rows that have a weight, no targets, and weights or None."""
         X = self._new_rows(X, self._first_dtype) if first else self._known_rows(X, self._dtype)
         weights = checked_weights(sample_weight, X)

@@ -107,8 +107,8 @@ class LocalSVC(ScoreClassifier, LocalMachine):
         check_calibrate(self.calibrate)
         super()._check_params()
 
-    def _examples(self, X, y, sample_weight, *, first):
-        X, labels, weights = super()._examples(X, y, sample_weight, first=first)
+    def _examples_of(self, X, y, sample_weight, *, first):
+        X, labels, weights = super()._examples_of(X, y, sample_weight, first=first)
         return X, self._taken(labels), weights
 
     def _surveyed(self, y, sample_weight):

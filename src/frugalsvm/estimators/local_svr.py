@@ -109,7 +109,7 @@ class LocalSVR(LeftOutIntervals, RegressorMixin, LocalMachine):
         check_intervals(self.intervals)
         super()._check_params()
 
-    def _examples(self, X, y, sample_weight, *, first):
+    def _examples_of(self, X, y, sample_weight, *, first):
         if y is None:
             checked_targets(type(self).__name__, y, X)  # which says so
         X = self._new_rows(X, None)

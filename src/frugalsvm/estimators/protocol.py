@@ -1,6 +1,6 @@
 """How estimators learn: `fit` and `partial_fit`, written once for classes, labels in columns, numbers, and no targets.
 
-What an estimator is given becomes rows, targets of its kind and weights (``_examples``). The first rows decide about
+What an estimator is given becomes rows, targets of its kind and weights (``_examples_of``). The first rows decide about
 the metric, whatever is "auto", the kernel, an empty model and the origin (``_begin``). Then the model learns.
 """
 
@@ -19,10 +19,10 @@ __all__ = ["Fits", "FitsAndFollows"]
 class Fits(KernelEstimator):
     """Base of estimators with `fit`.
 
-    Subclasses define ``_examples``, ``_outputs``, ``_start`` and ``_learn_all``.
+    Subclasses define ``_examples_of``, ``_outputs``, ``_start`` and ``_learn_all``.
     """
 
-    def _examples(self, X, y, sample_weight, *, first: bool) -> tuple[Any, Any, Any]:
+    def _examples_of(self, X, y, sample_weight, *, first: bool) -> tuple[Any, Any, Any]:
         """Rows, targets, and weights or None, of what users pass: the ``first`` ones, or more for the same model."""
         raise NotImplementedError
 
@@ -66,7 +66,7 @@ class Fits(KernelEstimator):
     def _fit(self, attempt: Attempt, X, y, sample_weight) -> None:
         random_state = check_random_state(self.random_state)
         goes_on = getattr(self, "warm_start", False) and self._has_begun
-        X, targets, weights = self._examples(X, y, sample_weight, first=not goes_on)
+        X, targets, weights = self._examples_of(X, y, sample_weight, first=not goes_on)
         if goes_on:
             self._resume(attempt, targets)
         else:
@@ -106,7 +106,7 @@ class FitsAndFollows(Fits):
 
     def _next_examples(self, X, y, sample_weight, *, first: bool) -> tuple[Any, Any, Any]:
         """The examples of a batch of a stream."""
-        return self._examples(X, y, sample_weight, first=first)
+        return self._examples_of(X, y, sample_weight, first=first)
 
     def _learn_next(self, X, targets, weights, *, first: bool) -> None:
         """Learn a batch in its order, from rows as the kernel sees them."""
