@@ -387,12 +387,6 @@ class LowRankMachine(PathOfC, Fits):
         return np.ascontiguousarray(self._raw_coefficients().T) if isinstance(self._map, Nystroem) else None
 
     @property
-    def gamma_(self):
-        """The kernel's gamma as a number."""
-        check_is_fitted(self)
-        return getattr(self._kernel, "gamma", None)
-
-    @property
     def rank_(self):
         """Number of features: eigenvalues that were kept, or Fourier components."""
         check_is_fitted(self)

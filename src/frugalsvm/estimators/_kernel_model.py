@@ -107,6 +107,12 @@ class KernelEstimator(CallbackSupport, ThreadSafe, BaseEstimator):
         return self._kernel
 
     @property
+    def gamma_(self):
+        """The kernel's gamma as a number; None for a kernel without one."""
+        check_is_fitted(self)
+        return getattr(self._kernel, "gamma", None)
+
+    @property
     def origin_(self) -> Origin | None:
         """What rows are relative to before the kernel sees them (`frugalsvm.core.origin`); None stays zero."""
         return self._origin
@@ -405,40 +411,21 @@ class ExpansionModel(KernelEstimator):
         return np.zeros(self._expansion.n_outputs)
 
     @property
-    def gamma_(self):
-        """The kernel's gamma as a number."""
-        check_is_fitted(self)
-        return getattr(self._kernel, "gamma", None)
-
-    @property
-    def t_(self):
-        """Number of examples learned from, over all passes."""
-        check_is_fitted(self)
-        return int(self._expansion.counts[0]["n_seen"])
-
-    @property
-    def n_kernel_evals_(self):
-        """Number of kernel values computed in training."""
-        check_is_fitted(self)
-        return int(self._expansion.counts[0]["n_kernel_evals"])
-
-    @property
     def model_bytes_(self):
         """Bytes that prediction needs: support vectors, their squared norms and coefficients."""
         check_is_fitted(self)
         return expansion_bytes(self._expansion)
 
-    @property
-    def n_updates_(self):
-        """Number of examples that changed the model."""
+    def _counted(self, name):
         check_is_fitted(self)
-        return int(self._expansion.counts[0]["n_updates"])
+        return int(self._expansion.counts[0][name])
 
-    @property
-    def n_maintenance_(self):
-        """Number of support vectors that were removed, projected or merged."""
-        check_is_fitted(self)
-        return int(self._expansion.counts[0]["n_maintenance"])
+    t_ = property(lambda self: self._counted("n_seen"), doc="Number of examples learned from, over all passes.")
+    n_kernel_evals_ = property(lambda self: self._counted("n_kernel_evals"), doc="Kernel values computed in training.")
+    n_updates_ = property(lambda self: self._counted("n_updates"), doc="Number of examples that changed the model.")
+    n_maintenance_ = property(
+        lambda self: self._counted("n_maintenance"), doc="Support vectors that were removed, projected or merged."
+    )
 
 
 FIRST_SLOTS = 256  # room to begin with where there is no budget

@@ -370,12 +370,6 @@ class LocalMachine(LearnsBatches, Fits):
         return np.dtype(self._dtype)
 
     @property
-    def gamma_(self):
-        """The kernel's gamma as a number; None for a kernel without one."""
-        check_is_fitted(self)
-        return getattr(self._kernel, "gamma", None)
-
-    @property
     def n_cells_(self):
         """Number of cells, in all trees."""
         check_is_fitted(self)

@@ -122,12 +122,6 @@ class _FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstim
     def _n_features_out(self) -> int:
         return self.n_components_
 
-    @property
-    def gamma_(self):
-        """The kernel's gamma as a number."""
-        check_is_fitted(self)
-        return getattr(self._kernel, "gamma", None)
-
 
 @documented
 class NystroemMap(_FeatureMap):
