@@ -14,8 +14,8 @@ from frugalsvm.budgeted.sgd import Parts
 from frugalsvm.core.kernels import self_value
 from frugalsvm.core.losses import MARGIN
 from frugalsvm.core.schedules import advance, may_fold, step_size
-from frugalsvm.estimators._validation import check_choice, check_count, check_positive, slots_for_budget
 from frugalsvm.estimators.learner import OneVsRestLearners
+from frugalsvm.estimators.validation import check_choice, check_count, check_positive, slots_for_budget
 from frugalsvm.persist import register
 
 # --- the step: a part of the compiled floors ----------------------------------------------------------------------

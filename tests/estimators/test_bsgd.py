@@ -13,7 +13,7 @@ from sklearn.utils import compute_sample_weight
 from support import Setting, blobs
 
 from frugalsvm import BSGDClassifier
-from frugalsvm.estimators._validation import slots_for_budget
+from frugalsvm.estimators.validation import slots_for_budget
 
 
 def new_model(*args, **kwargs):

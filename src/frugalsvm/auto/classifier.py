@@ -13,15 +13,15 @@ from frugalsvm.auto._machine import AutoMachine, ones
 from frugalsvm.auto._saved import AUTO
 from frugalsvm.auto.targets import looks_continuous
 from frugalsvm.calibration import MOST_ROWS, PlattCalibration
-from frugalsvm.estimators._validation import (
+from frugalsvm.estimators._warn import warn_caller
+from frugalsvm.estimators.asset import ASSETClassifier
+from frugalsvm.estimators.local_svc import LocalSVC
+from frugalsvm.estimators.validation import (
     check_classes_have_weight,
     distinct_labels,
     encoded_labels,
     example_weights,
 )
-from frugalsvm.estimators._warn import warn_caller
-from frugalsvm.estimators.asset import ASSETClassifier
-from frugalsvm.estimators.local_svc import LocalSVC
 from frugalsvm.exceptions import ManyClassesWarning
 from frugalsvm.lowrank.losses import SquaredHinge
 from frugalsvm.lowrank.targets import class_targets

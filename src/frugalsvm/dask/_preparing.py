@@ -15,7 +15,7 @@ from frugalsvm.core.metric import Metric, seen_rows
 from frugalsvm.core.moments import Moments, joined_moments, moments_of
 from frugalsvm.core.origin import Origin
 from frugalsvm.estimators._targets import checked_targets
-from frugalsvm.estimators._validation import (
+from frugalsvm.estimators.validation import (
     distinct_labels,
     encoded_labels,
     refuse_empty_classes,

@@ -11,7 +11,7 @@ from frugalsvm.dask._cluster import Cluster, SchedulerLostError, client_for
 from frugalsvm.dask._collections import sources_of
 from frugalsvm.dask._predicting import LazyPredictions
 from frugalsvm.dask._preparing import check_numbers, naming, rows_together, shares
-from frugalsvm.estimators._validation import check_count
+from frugalsvm.estimators.validation import check_count
 from frugalsvm.pipelines import ColumnEncoder, StreamPipeline
 from frugalsvm.pipelines.encoder import joined_encoder
 from frugalsvm.pipelines.frames import is_frame

@@ -19,16 +19,16 @@ from frugalsvm.estimators._maps import LANDMARKS, check_map, landmark_rows
 from frugalsvm.estimators._origin import absolute_rows
 from frugalsvm.estimators._progress import following
 from frugalsvm.estimators._scoring import rows_to_score
-from frugalsvm.estimators._validation import (
+from frugalsvm.estimators._warnings import warn_at_limit, warn_if_above
+from frugalsvm.estimators._writable import forget_learned
+from frugalsvm.estimators.protocol import Fits
+from frugalsvm.estimators.validation import (
     AS_IT_IS,
     check_choice,
     check_count,
     check_positive,
     parsed_bytes,
 )
-from frugalsvm.estimators._warnings import warn_at_limit, warn_if_above
-from frugalsvm.estimators._writable import forget_learned
-from frugalsvm.estimators.protocol import Fits
 from frugalsvm.lowrank.backends.compiled import CompiledStorage
 from frugalsvm.lowrank.backends.torch import TorchStorage, device_values
 from frugalsvm.lowrank.continuation import certified, solve

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frugalsvm.estimators._auto import is_auto
-from frugalsvm.estimators._validation import check_count, is_path, values_of_path
+from frugalsvm.estimators.validation import check_count, is_path, values_of_path
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.lowrank.continuation import Solution, solve
 from frugalsvm.lowrank.cross_validation import cross_validated

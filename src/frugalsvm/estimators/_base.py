@@ -20,7 +20,9 @@ from frugalsvm.estimators._class_counts import balanced_weights, counts_for
 from frugalsvm.estimators._kernel_model import ExpansionModel
 from frugalsvm.estimators._progress import following
 from frugalsvm.estimators._scoring import predicted_labels
-from frugalsvm.estimators._validation import (
+from frugalsvm.estimators._warnings import warn_after_fit
+from frugalsvm.estimators.protocol import Fits, FitsAndFollows
+from frugalsvm.estimators.validation import (
     check_choice,
     check_classes_have_weight,
     check_count,
@@ -29,8 +31,6 @@ from frugalsvm.estimators._validation import (
     encoded_labels,
     example_weights,
 )
-from frugalsvm.estimators._warnings import warn_after_fit
-from frugalsvm.estimators.protocol import Fits, FitsAndFollows
 
 __all__ = ["Labels", "OnlineClassifier", "ScoreClassifier", "StreamClassifier"]
 

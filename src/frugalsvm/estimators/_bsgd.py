@@ -24,7 +24,7 @@ from frugalsvm.estimators._auto import is_auto
 from frugalsvm.estimators._kernel_model import FIRST_SLOTS, ExpansionModel, bytes_per_slot, with_features
 from frugalsvm.estimators._metric import check_metric
 from frugalsvm.estimators._saved import kept_for_prediction, trimmed
-from frugalsvm.estimators._validation import check_choice, check_count, check_positive, slots_for_budget
+from frugalsvm.estimators.validation import check_choice, check_count, check_positive, slots_for_budget
 from frugalsvm.exceptions import ParameterError
 
 __all__ = ["BudgetedSGD", "has_room_to_learn", "prediction_state"]

@@ -12,7 +12,7 @@ from frugalsvm.cells.solver import Cells
 from frugalsvm.cells.tree import Tree
 from frugalsvm.core.capabilities import offers
 from frugalsvm.estimators._saved import LARGEST_SCORE, scores_are_bounded
-from frugalsvm.estimators._validation import parsed_bytes
+from frugalsvm.estimators.validation import parsed_bytes
 from frugalsvm.exceptions import ParameterError
 
 __all__ = ["coded_are_sound", "trained_in_bytes"]

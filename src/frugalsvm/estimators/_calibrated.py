@@ -24,7 +24,7 @@ from frugalsvm._locks import exclusive, shared
 from frugalsvm.calibration import METHODS, MOST_ROWS, calibration_for
 from frugalsvm.core.lookahead import BLOCK_ROWS
 from frugalsvm.estimators._unchanged import LONG_BATCH
-from frugalsvm.estimators._validation import distinct_labels
+from frugalsvm.estimators.validation import distinct_labels
 from frugalsvm.exceptions import ParameterError
 
 __all__ = ["CalibratedClassifier", "Judged", "check_calibrate", "folds_of", "is_calibrated", "n_held_out"]

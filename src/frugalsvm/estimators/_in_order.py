@@ -24,7 +24,7 @@ from frugalsvm.core.losses import MARGIN
 from frugalsvm.core.schedules import Perceptron
 from frugalsvm.estimators._auto import AUTO, is_auto
 from frugalsvm.estimators._kernel_model import FIRST_SLOTS, bytes_per_slot
-from frugalsvm.estimators._validation import gamma_value, slots_for_budget
+from frugalsvm.estimators.validation import gamma_value, slots_for_budget
 from frugalsvm.selection.widths import Choice, has_width
 
 __all__ = ["ENOUGH_ROWS", "LEAST_ROWS", "choice_in_order", "chooses_in_order", "for_stream", "may_follow"]

@@ -26,8 +26,8 @@ from frugalsvm.estimators._predictor import Predictor
 from frugalsvm.estimators._progress import CallbackSupport, following
 from frugalsvm.estimators._scoring import Scorer, scores_by_blocks
 from frugalsvm.estimators._unchanged import learn_on_copies
-from frugalsvm.estimators._validation import AS_IT_IS, new_kernel, validated_rows
 from frugalsvm.estimators._warn import warn_caller
+from frugalsvm.estimators.validation import AS_IT_IS, new_kernel, validated_rows
 
 __all__ = ["FIRST_SLOTS", "ExpansionModel", "KernelEstimator", "bytes_per_slot", "expansion_bytes", "with_features"]
 

@@ -29,7 +29,9 @@ from frugalsvm.estimators._metric import check_metric
 from frugalsvm.estimators._origin import absolute_rows, relative_rows
 from frugalsvm.estimators._progress import following
 from frugalsvm.estimators._tensors import validated_tensor
-from frugalsvm.estimators._validation import (
+from frugalsvm.estimators._writable import forget_learned
+from frugalsvm.estimators.protocol import Fits
+from frugalsvm.estimators.validation import (
     AS_IT_IS,
     check_choice,
     check_count,
@@ -37,8 +39,6 @@ from frugalsvm.estimators._validation import (
     parsed_bytes,
     validated_rows,
 )
-from frugalsvm.estimators._writable import forget_learned
-from frugalsvm.estimators.protocol import Fits
 from frugalsvm.exceptions import ParameterError
 
 __all__ = ["LocalMachine"]

@@ -20,7 +20,6 @@ from frugalsvm.cells.trunk import branch_of, grafted, with_members
 from frugalsvm.compiling.threads import Threads
 from frugalsvm.estimators._batches import Batches
 from frugalsvm.estimators._unchanged import unchanged_on_error
-from frugalsvm.estimators._validation import validated_rows
 from frugalsvm.estimators.local_learner import (
     begin_local,
     look_back,
@@ -29,6 +28,7 @@ from frugalsvm.estimators.local_learner import (
     take_left_out,
     targets_of,
 )
+from frugalsvm.estimators.validation import validated_rows
 
 __all__ = ["LearnsBatches", "refuse_sparse"]
 

@@ -16,7 +16,7 @@ from frugalsvm.arrays.namespace import on_host
 from frugalsvm.calibration.intervals import MOST_ERRORS, error_quantiles, some_errors
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
-from frugalsvm.estimators._validation import check_choice, parsed_bytes
+from frugalsvm.estimators.validation import check_choice, parsed_bytes
 from frugalsvm.persist.values import array, object_of, or_none
 
 __all__ = ["INTERVALS", "LeftOutIntervals", "check_intervals", "intervals_are_sound"]

@@ -7,7 +7,7 @@ from sklearn.utils import check_array
 
 from frugalsvm.core.capabilities import check_kernel
 from frugalsvm.core.kernels import KERNELS
-from frugalsvm.estimators._validation import check_choice, refuse_unsuitable
+from frugalsvm.estimators.validation import check_choice, refuse_unsuitable
 from frugalsvm.exceptions import ParameterError
 
 __all__ = ["check_map", "landmark_rows"]

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.core.kernels import KERNELS, Precomputed
 from frugalsvm.estimators._scoring import Scorer
-from frugalsvm.estimators._validation import check_choice, validated_rows
+from frugalsvm.estimators.validation import check_choice, validated_rows
 from frugalsvm.lowrank.own_kernel import is_symmetric
 
 __all__ = ["PrecomputedKernel"]

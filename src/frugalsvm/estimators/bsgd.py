@@ -22,9 +22,9 @@ from frugalsvm.estimators._saved import (
     check_loaded_parameters,
     expansion_is_sound,
 )
-from frugalsvm.estimators._validation import check_choice
 from frugalsvm.estimators.learner import BudgetedClassifier
 from frugalsvm.estimators.parameters import documented, keep_parameters
+from frugalsvm.estimators.validation import check_choice
 from frugalsvm.persist.savable import FOR_PREDICTION, Saved
 from frugalsvm.persist.values import array, is_positive, or_none, part
 from frugalsvm.selection.widths import has_width

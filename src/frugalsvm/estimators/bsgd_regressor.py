@@ -16,8 +16,8 @@ from frugalsvm.estimators._bsgd import BudgetedSGD, has_room_to_learn, predictio
 from frugalsvm.estimators._quantiles import PINBALL, PredictsNumbers
 from frugalsvm.estimators._saved import HAS_BUDGET, OPTIONAL, check_loaded_parameters, expansion_is_sound
 from frugalsvm.estimators._targets import TargetScale, scale_of
-from frugalsvm.estimators._validation import check_choice, check_positive
 from frugalsvm.estimators.parameters import documented, keep_parameters
+from frugalsvm.estimators.validation import check_choice, check_positive
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.persist.savable import Saved
 from frugalsvm.persist.values import IS_BOOL, integer, is_positive, part

@@ -15,14 +15,14 @@ from frugalsvm.estimators._lookup import indices_of_ids, indices_of_rows
 from frugalsvm.estimators._precomputed import PrecomputedKernel
 from frugalsvm.estimators._scoring import Scorer
 from frugalsvm.estimators._unchanged import unchanged_on_error
-from frugalsvm.estimators._validation import (
+from frugalsvm.estimators._writable import prepare_to_learn
+from frugalsvm.estimators.parameters import documented, keep_parameters
+from frugalsvm.estimators.validation import (
     check_count,
     check_positive,
     distinct_labels,
     encoded_labels,
 )
-from frugalsvm.estimators._writable import prepare_to_learn
-from frugalsvm.estimators.parameters import documented, keep_parameters
 from frugalsvm.exact.incremental import change_C, restored, unlearn
 from frugalsvm.exact.kkt import dual_objective, optimal_bias, violation
 from frugalsvm.exact.memory import MemoryLimit, TooLittleMemoryError

@@ -34,7 +34,9 @@ from frugalsvm.estimators._metric import check_metric
 from frugalsvm.estimators._precomputed import PrecomputedKernel
 from frugalsvm.estimators._renamed import takes_old_names, warned
 from frugalsvm.estimators._scoring import Scorer
-from frugalsvm.estimators._validation import (
+from frugalsvm.estimators._warnings import warn_at_limit
+from frugalsvm.estimators.parameters import documented, keep_parameters
+from frugalsvm.estimators.validation import (
     check_choice,
     check_count,
     check_positive,
@@ -43,8 +45,6 @@ from frugalsvm.estimators._validation import (
     is_path,
     values_of_path,
 )
-from frugalsvm.estimators._warnings import warn_at_limit
-from frugalsvm.estimators.parameters import documented, keep_parameters
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.persist.savable import with_new_names
 

@@ -44,7 +44,7 @@ from frugalsvm.estimators._saved import (
     trimmed_learner,
 )
 from frugalsvm.estimators._targets import robust_scale_of
-from frugalsvm.estimators._validation import slots_for_budget
+from frugalsvm.estimators.validation import slots_for_budget
 from frugalsvm.persist.savable import Saved
 from frugalsvm.persist.values import parts
 

@@ -19,7 +19,7 @@ from frugalsvm.cells.tree import Tree
 from frugalsvm.cells.trunk import drawn_rows, sampling_for
 from frugalsvm.compiling.threads import Threads
 from frugalsvm.estimators._auto import is_auto
-from frugalsvm.estimators._validation import parsed_bytes
+from frugalsvm.estimators.validation import parsed_bytes
 
 __all__ = [
     "Beginning",

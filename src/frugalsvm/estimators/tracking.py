@@ -8,9 +8,9 @@ from frugalsvm.dual.online import new_work
 from frugalsvm.dual.tracking import make_rounds, mean_of_round, new_tracking
 from frugalsvm.estimators._calibrated import check_calibrate
 from frugalsvm.estimators._dual_saved import with_learner
-from frugalsvm.estimators._validation import check_count
 from frugalsvm.estimators.lasvm import DualClassifier
 from frugalsvm.estimators.parameters import documented, keep_parameters
+from frugalsvm.estimators.validation import check_count
 
 __all__ = ["TrackingSVC"]
 

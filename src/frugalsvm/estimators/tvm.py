@@ -19,8 +19,8 @@ from frugalsvm.estimators._saved import (
     expansion_is_sound,
     predictor_saved,
 )
-from frugalsvm.estimators._validation import check_choice, check_count, check_positive
 from frugalsvm.estimators.parameters import documented, keep_parameters
+from frugalsvm.estimators.validation import check_choice, check_count, check_positive
 from frugalsvm.exact.kkt import violation
 from frugalsvm.exact.tvm import learn, new_cache
 from frugalsvm.exact.twins import TVM, new_twins

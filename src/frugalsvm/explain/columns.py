@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from frugalsvm.auto import AutoSVC, AutoSVR
 from frugalsvm.auto._tables import number_names
-from frugalsvm.estimators._validation import validated_rows
+from frugalsvm.estimators.validation import validated_rows
 from frugalsvm.export.models import PlainModel
 from frugalsvm.pipelines import StreamingScaler, StreamPipeline
 from frugalsvm.pipelines.frames import is_frame

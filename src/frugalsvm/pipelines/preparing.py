@@ -11,7 +11,7 @@ from sklearn.utils import get_tags
 
 from frugalsvm._locks import ThreadSafe
 from frugalsvm.compiling.threads import Threads, thread_count
-from frugalsvm.estimators._validation import check_choice, check_count
+from frugalsvm.estimators.validation import check_choice, check_count
 from frugalsvm.pipelines.encoder import joined
 from frugalsvm.pipelines.frames import FrameColumns, is_frame, kinds_to_learn
 from frugalsvm.pipelines.imputer import STRATEGIES, MissingValueFiller

@@ -7,7 +7,7 @@ from scipy.sparse import csr_matrix, issparse, vstack
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from frugalsvm._stored import is_finite, is_matrix, stored
-from frugalsvm.estimators._validation import classes_in, validated_rows
+from frugalsvm.estimators.validation import classes_in, validated_rows
 from frugalsvm.pipelines.frames import FrameColumns, check_names, is_frame, kinds_to_learn, split_frame
 
 __all__ = [

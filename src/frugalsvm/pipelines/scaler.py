@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._locks import ThreadSafe, exclusive
 from frugalsvm.core.moments import Moments, joined_moments, moments_of
-from frugalsvm.estimators._validation import check_choice, check_positive, validated_rows
+from frugalsvm.estimators.validation import check_choice, check_positive, validated_rows
 from frugalsvm.pipelines.clipping import clip
 from frugalsvm.pipelines.following import followed
 from frugalsvm.pipelines.sampling import RowSample, sampled
