@@ -19,7 +19,7 @@ from frugalsvm import (
 )
 from frugalsvm.budgeted import sgd
 from frugalsvm.dual import online
-from frugalsvm.estimators._unchanged import LONG_BATCH
+from frugalsvm.estimators.unchanged import LONG_BATCH
 from frugalsvm.exact import tvm
 from frugalsvm.lowrank import epochs
 from frugalsvm.pipelines import StreamPipeline
@@ -111,7 +111,7 @@ def test_long_batch(model, interrupted, monkeypatch):
 
 def test_interruption_did_change_arrays(model, interrupted, monkeypatch):
     """Without copies this would go wrong: the test above tests something."""
-    monkeypatch.setattr("frugalsvm.estimators._unchanged.LONG_BATCH", 10**9)
+    monkeypatch.setattr("frugalsvm.estimators.unchanged.LONG_BATCH", 10**9)
     t = model.t_
     interrupted()
     with pytest.raises(KeyboardInterrupt):

@@ -16,8 +16,8 @@ from frugalsvm.estimators._asset import SOLVERS, LowRankMachine, new_generator
 from frugalsvm.estimators._auto import chooses, is_auto
 from frugalsvm.estimators._batches import Batches
 from frugalsvm.estimators._metric import check_metric, most_rows
-from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators.protocol import FitsAndFollows
+from frugalsvm.estimators.unchanged import unchanged_on_error
 from frugalsvm.estimators.validation import check_choice, check_count, check_positive, parsed_bytes
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.lowrank.backends.torch import STORED_AS

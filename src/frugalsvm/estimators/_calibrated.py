@@ -23,7 +23,7 @@ from sklearn.utils.metaestimators import available_if
 from frugalsvm._locks import exclusive, shared
 from frugalsvm.calibration import METHODS, MOST_ROWS, calibration_for
 from frugalsvm.core.lookahead import BLOCK_ROWS
-from frugalsvm.estimators._unchanged import LONG_BATCH
+from frugalsvm.estimators.unchanged import LONG_BATCH
 from frugalsvm.estimators.validation import distinct_labels
 from frugalsvm.exceptions import ParameterError
 

@@ -19,7 +19,6 @@ from frugalsvm.cells.tree import Tree, cells_of
 from frugalsvm.cells.trunk import branch_of, grafted, with_members
 from frugalsvm.compiling.threads import Threads
 from frugalsvm.estimators._batches import Batches
-from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators.local_learner import (
     begin_local,
     look_back,
@@ -28,6 +27,7 @@ from frugalsvm.estimators.local_learner import (
     take_left_out,
     targets_of,
 )
+from frugalsvm.estimators.unchanged import unchanged_on_error
 from frugalsvm.estimators.validation import validated_rows
 
 __all__ = ["LearnsBatches", "refuse_sparse"]

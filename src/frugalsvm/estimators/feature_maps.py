@@ -16,8 +16,8 @@ from frugalsvm.compiling.threads import Threads, blas_threads, thread_count
 from frugalsvm.estimators._kernel_model import KernelEstimator
 from frugalsvm.estimators._maps import check_map, landmark_rows
 from frugalsvm.estimators._origin import absolute_rows
-from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators.parameters import documented, keep_parameters
+from frugalsvm.estimators.unchanged import unchanged_on_error
 from frugalsvm.estimators.validation import check_choice, check_count, check_positive
 from frugalsvm.lowrank.backends.compiled import Compiled, stored_rows
 from frugalsvm.lowrank.maps import MapPlan, n_candidates, whitening_of, width_of

@@ -14,9 +14,9 @@ from frugalsvm.estimators._incremental_saved import INCREMENTAL
 from frugalsvm.estimators._lookup import indices_of_ids, indices_of_rows
 from frugalsvm.estimators._precomputed import PrecomputedKernel
 from frugalsvm.estimators._scoring import Scorer
-from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators._writable import prepare_to_learn
 from frugalsvm.estimators.parameters import documented, keep_parameters
+from frugalsvm.estimators.unchanged import unchanged_on_error
 from frugalsvm.estimators.validation import (
     check_count,
     check_positive,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from frugalsvm.estimators._unchanged import unchanged_on_error
+from frugalsvm.estimators.unchanged import unchanged_on_error
 from frugalsvm.pipelines.drift import WatchesForDrift, check_on_drift
 from frugalsvm.pipelines.learning import NO_FEATURES, LearningPipeline
 from frugalsvm.pipelines.rows import part_of
