@@ -10,7 +10,7 @@ from frugalsvm._locks import exclusive, shared
 from frugalsvm.compat._river_adapter import Adapter, base
 from frugalsvm.compat._river_anomaly import RiverAnomalyDetector
 from frugalsvm.compat._river_regressor import RiverRegressor
-from frugalsvm.estimators._calibrated import is_calibrated
+from frugalsvm.estimators.calibrated import is_calibrated
 from frugalsvm.pipelines import StreamPipeline
 
 __all__ = ["RiverAnomalyDetector", "RiverClassifier", "RiverRegressor"]

@@ -14,7 +14,7 @@ from frugalsvm.dask._asset_rounds import Rounds, newton_rounds, options_of, roun
 from frugalsvm.dask._asset_tasks import JUDGING_ROWS, Fold, Question, answers_of, joined_answers, scores_out_of_fold
 from frugalsvm.dask._preparing import shares
 from frugalsvm.dask._side_by_side import solved_side_by_side
-from frugalsvm.estimators._calibrated import is_calibrated
+from frugalsvm.estimators.calibrated import is_calibrated
 from frugalsvm.estimators.validation import values_of_path
 from frugalsvm.lowrank.backends.partitions import PartitionedProblem
 from frugalsvm.lowrank.continuation import Solution, solve

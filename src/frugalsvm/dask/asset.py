@@ -9,8 +9,8 @@ from frugalsvm.dask._asset_path import path_rounds
 from frugalsvm.dask._asset_rounds import Rounds, epochs, newton_rounds
 from frugalsvm.dask._asset_tasks import Shared, features_kept
 from frugalsvm.dask._base import DaskEstimator, Training
-from frugalsvm.estimators._calibrated import is_calibrated
 from frugalsvm.estimators.asset import ASSETClassifier
+from frugalsvm.estimators.calibrated import is_calibrated
 from frugalsvm.estimators.validation import is_path, parsed_bytes, values_of_path
 from frugalsvm.lowrank.backends.partitions import rows_to_begin_with
 from frugalsvm.lowrank.maps import n_candidates, width_of

@@ -14,13 +14,13 @@ from frugalsvm.compiling.threads import blas_threads, thread_count
 from frugalsvm.estimators._asset_path import PathOfC
 from frugalsvm.estimators._asset_saved import LOW_RANK
 from frugalsvm.estimators._auto import is_auto
-from frugalsvm.estimators._calibrated import n_held_out
 from frugalsvm.estimators._maps import LANDMARKS, check_map, landmark_rows
 from frugalsvm.estimators._origin import absolute_rows
 from frugalsvm.estimators._progress import following
 from frugalsvm.estimators._scoring import rows_to_score
 from frugalsvm.estimators._warnings import warn_at_limit, warn_if_above
 from frugalsvm.estimators._writable import forget_learned
+from frugalsvm.estimators.calibrated import n_held_out
 from frugalsvm.estimators.protocol import Fits
 from frugalsvm.estimators.validation import (
     AS_IT_IS,

@@ -13,7 +13,6 @@ from frugalsvm.core.outputs import n_outputs_for, with_classes
 from frugalsvm.core.schedules import LEARNERS, clock_of
 from frugalsvm.estimators._auto import is_auto
 from frugalsvm.estimators._bsgd import BudgetedSGD, has_room_to_learn, prediction_state
-from frugalsvm.estimators._calibrated import check_calibrate
 from frugalsvm.estimators._in_order import ENOUGH_ROWS, choice_in_order, chooses_in_order
 from frugalsvm.estimators._saved import (
     CLASSIFIER,
@@ -22,6 +21,7 @@ from frugalsvm.estimators._saved import (
     check_loaded_parameters,
     expansion_is_sound,
 )
+from frugalsvm.estimators.calibrated import check_calibrate
 from frugalsvm.estimators.learner import BudgetedClassifier
 from frugalsvm.estimators.parameters import documented, keep_parameters
 from frugalsvm.estimators.validation import check_choice

@@ -9,12 +9,12 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from frugalsvm._locks import exclusive
 from frugalsvm.compiling.threads import ONE_THREAD, Threads, blas_threads, thread_count
 from frugalsvm.estimators._base import OnlineClassifier
-from frugalsvm.estimators._calibrated import check_calibrate
 from frugalsvm.estimators._incremental_saved import INCREMENTAL
 from frugalsvm.estimators._lookup import indices_of_ids, indices_of_rows
 from frugalsvm.estimators._precomputed import PrecomputedKernel
 from frugalsvm.estimators._scoring import Scorer
 from frugalsvm.estimators._writable import prepare_to_learn
+from frugalsvm.estimators.calibrated import check_calibrate
 from frugalsvm.estimators.parameters import documented, keep_parameters
 from frugalsvm.estimators.unchanged import unchanged_on_error
 from frugalsvm.estimators.validation import (

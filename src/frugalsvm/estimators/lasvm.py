@@ -28,13 +28,13 @@ from frugalsvm.dual.selective_sampling import SELECTIONS, PackedSupport, most_in
 from frugalsvm.dual.state import support_of, trimmed
 from frugalsvm.estimators._auto import is_auto
 from frugalsvm.estimators._base import OnlineClassifier
-from frugalsvm.estimators._calibrated import check_calibrate, folds_of
 from frugalsvm.estimators._dual_saved import with_learner
 from frugalsvm.estimators._metric import check_metric
 from frugalsvm.estimators._precomputed import PrecomputedKernel
 from frugalsvm.estimators._renamed import takes_old_names, warned
 from frugalsvm.estimators._scoring import Scorer
 from frugalsvm.estimators._warnings import warn_at_limit
+from frugalsvm.estimators.calibrated import check_calibrate, folds_of
 from frugalsvm.estimators.parameters import documented, keep_parameters
 from frugalsvm.estimators.validation import (
     check_choice,

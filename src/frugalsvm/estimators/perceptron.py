@@ -5,7 +5,7 @@ from frugalsvm.budgeted.sgd import Parts
 from frugalsvm.budgeted.strategies import MULTI_CLASS, STRATEGIES, new_strategy
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.schedules import new_schedule
-from frugalsvm.estimators._calibrated import check_calibrate
+from frugalsvm.estimators.calibrated import check_calibrate
 from frugalsvm.estimators.learner import OneVsRestLearners
 from frugalsvm.estimators.parameters import documented, keep_parameters
 from frugalsvm.estimators.validation import check_choice, check_count, check_positive, slots_for_budget
