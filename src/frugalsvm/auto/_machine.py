@@ -21,7 +21,7 @@ from frugalsvm.compiling.threads import Threads, all_cores_unless, thread_count
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.durations import parsed_seconds
-from frugalsvm.estimators._warn import warn_caller
+from frugalsvm.estimators.caller_warnings import warn_caller
 from frugalsvm.estimators.unchanged import unchanged_on_error
 from frugalsvm.estimators.validation import check_choice, check_count, parsed_bytes
 from frugalsvm.exceptions import ParameterError

@@ -13,8 +13,8 @@ from frugalsvm.auto._machine import AutoMachine, ones
 from frugalsvm.auto._saved import AUTO
 from frugalsvm.auto.targets import looks_continuous
 from frugalsvm.calibration import MOST_ROWS, PlattCalibration
-from frugalsvm.estimators._warn import warn_caller
 from frugalsvm.estimators.asset import ASSETClassifier
+from frugalsvm.estimators.caller_warnings import warn_caller
 from frugalsvm.estimators.local_svc import LocalSVC
 from frugalsvm.estimators.validation import (
     check_classes_have_weight,

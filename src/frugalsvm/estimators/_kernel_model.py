@@ -25,7 +25,7 @@ from frugalsvm.estimators._origin import absolute_rows, check_size, check_values
 from frugalsvm.estimators._predictor import Predictor
 from frugalsvm.estimators._progress import CallbackSupport, following
 from frugalsvm.estimators._scoring import Scorer, scores_by_blocks
-from frugalsvm.estimators._warn import warn_caller
+from frugalsvm.estimators.caller_warnings import warn_caller
 from frugalsvm.estimators.unchanged import learn_on_copies
 from frugalsvm.estimators.validation import AS_IT_IS, new_kernel, validated_rows
 

@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from frugalsvm.cells.solver import Cells
 from frugalsvm.core.capabilities import offers
-from frugalsvm.estimators._warn import warn_caller
+from frugalsvm.estimators.caller_warnings import warn_caller
 
 __all__ = ["warn_if_coefficients_cancel"]
 

@@ -13,7 +13,7 @@ from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.metric import Metric, in_metric, mapped, new_metric
 from frugalsvm.core.moments import moments_of
 from frugalsvm.estimators._tensors import tensor_in_metric
-from frugalsvm.estimators._warn import warn_caller
+from frugalsvm.estimators.caller_warnings import warn_caller
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.metric_learning.machine import Rows, standardized
 from frugalsvm.selection.best_metric import best_metric

@@ -21,7 +21,7 @@ from frugalsvm.core.origin import (
     some_rows,
 )
 from frugalsvm.estimators._tensors import relative_tensor
-from frugalsvm.estimators._warn import warn_caller
+from frugalsvm.estimators.caller_warnings import warn_caller
 
 __all__ = [
     "absolute_rows",

@@ -9,8 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._locks import exclusive, shared
 from frugalsvm.calibration import PlattCalibration
-from frugalsvm.estimators._warn import warn_caller
 from frugalsvm.estimators.calibrated import is_calibrated
+from frugalsvm.estimators.caller_warnings import warn_caller
 from frugalsvm.estimators.unchanged import unchanged_on_error
 from frugalsvm.exceptions import UnknownValuesWarning
 from frugalsvm.pipelines.drift_in_pipelines import WatchedPipeline
