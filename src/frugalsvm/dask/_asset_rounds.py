@@ -16,8 +16,8 @@ from frugalsvm.dask._asset_tasks import (
     told,
 )
 from frugalsvm.dask._base import Training
-from frugalsvm.estimators._warnings import warn_if_above
 from frugalsvm.estimators.calibrated import is_calibrated
+from frugalsvm.estimators.fit_warnings import warn_if_above
 from frugalsvm.lowrank.backends.partition_sums import summed
 from frugalsvm.lowrank.backends.partitions import OPTIONS, PartitionedProblem, options_for
 from frugalsvm.lowrank.continuation import Solution, solve

@@ -33,8 +33,8 @@ from frugalsvm.dask._preparing import (
 from frugalsvm.estimators._auto import chooses
 from frugalsvm.estimators._metric import most_rows
 from frugalsvm.estimators._origin import for_known_rows
-from frugalsvm.estimators._warnings import warn_if_poor
 from frugalsvm.estimators.calibrated import is_calibrated, n_held_out
+from frugalsvm.estimators.fit_warnings import warn_if_poor
 from frugalsvm.estimators.learner import begin
 from frugalsvm.estimators.validation import check_choice, check_count
 from frugalsvm.exceptions import ParameterError

@@ -12,8 +12,8 @@ from frugalsvm.core.expansion import Expansion, averaged_coefficients
 from frugalsvm.dask._base import DaskEstimator, Training, calibrate_on_validation, validation_accuracy
 from frugalsvm.dask._preparing import Rows, own
 from frugalsvm.dask._refit import Refit, rows_for
-from frugalsvm.estimators._warnings import warn_at_limit
 from frugalsvm.estimators.bsgd import BSGDClassifier
+from frugalsvm.estimators.fit_warnings import warn_at_limit
 from frugalsvm.estimators.validation import check_count, check_positive
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.lowrank.training import Watch

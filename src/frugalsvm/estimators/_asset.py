@@ -18,9 +18,9 @@ from frugalsvm.estimators._maps import LANDMARKS, check_map, landmark_rows
 from frugalsvm.estimators._origin import absolute_rows
 from frugalsvm.estimators._progress import following
 from frugalsvm.estimators._scoring import rows_to_score
-from frugalsvm.estimators._warnings import warn_at_limit, warn_if_above
 from frugalsvm.estimators._writable import forget_learned
 from frugalsvm.estimators.calibrated import n_held_out
+from frugalsvm.estimators.fit_warnings import warn_at_limit, warn_if_above
 from frugalsvm.estimators.protocol import Fits
 from frugalsvm.estimators.validation import (
     AS_IT_IS,

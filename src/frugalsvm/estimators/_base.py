@@ -19,8 +19,8 @@ from frugalsvm.estimators._class_counts import balanced_weights, counts_for
 from frugalsvm.estimators._kernel_model import ExpansionModel
 from frugalsvm.estimators._progress import following
 from frugalsvm.estimators._scoring import predicted_labels
-from frugalsvm.estimators._warnings import warn_after_fit
 from frugalsvm.estimators.calibrated import CalibratedClassifier
+from frugalsvm.estimators.fit_warnings import warn_after_fit
 from frugalsvm.estimators.protocol import Fits, FitsAndFollows
 from frugalsvm.estimators.validation import (
     check_choice,

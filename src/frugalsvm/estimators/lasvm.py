@@ -33,8 +33,8 @@ from frugalsvm.estimators._metric import check_metric
 from frugalsvm.estimators._precomputed import PrecomputedKernel
 from frugalsvm.estimators._renamed import takes_old_names, warned
 from frugalsvm.estimators._scoring import Scorer
-from frugalsvm.estimators._warnings import warn_at_limit
 from frugalsvm.estimators.calibrated import check_calibrate, folds_of
+from frugalsvm.estimators.fit_warnings import warn_at_limit
 from frugalsvm.estimators.parameters import documented, keep_parameters
 from frugalsvm.estimators.validation import (
     check_choice,

@@ -10,8 +10,8 @@ from frugalsvm.estimators._base import ScoreClassifier
 from frugalsvm.estimators._local import LocalMachine
 from frugalsvm.estimators._local_saved import LOCAL
 from frugalsvm.estimators._scoring import predicted_labels
-from frugalsvm.estimators._warnings import warn_if_poor_left_out
 from frugalsvm.estimators.calibrated import check_calibrate
+from frugalsvm.estimators.fit_warnings import warn_if_poor_left_out
 from frugalsvm.estimators.parameters import documented, keep_parameters
 from frugalsvm.estimators.validation import classes_in, distinct_labels, encoded_labels
 from frugalsvm.persist.values import is_classes
