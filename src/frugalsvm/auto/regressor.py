@@ -8,9 +8,9 @@ from sklearn.base import RegressorMixin
 from frugalsvm.auto._machine import AutoMachine, ones
 from frugalsvm.auto._saved import AUTO
 from frugalsvm.calibration.intervals import check_coverage, error_quantiles, some_errors
-from frugalsvm.estimators._targets import checked_targets, scale_of
 from frugalsvm.estimators.asset_regressor import ASSETRegressor
 from frugalsvm.estimators.local_svr import LocalSVR
+from frugalsvm.estimators.targets import checked_targets, scale_of
 from frugalsvm.lowrank.losses import SquaredEpsilonInsensitive
 from frugalsvm.pipelines import StreamPipeline
 from frugalsvm.selection.rounds import optimism_of

@@ -9,7 +9,7 @@ from frugalsvm.arrays.namespace import HOST
 from frugalsvm.arrays.sources import dense_rows
 from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.dask._preparing import Rows, own
-from frugalsvm.estimators._targets import TargetScale
+from frugalsvm.estimators.targets import TargetScale
 from frugalsvm.lowrank.backends.compiled import StoredRows
 from frugalsvm.lowrank.backends.partition_sums import Place, mean_iterates, summed
 from frugalsvm.lowrank.epochs import SCALE_ROWS, Steps, features_of, new_rule, parameters_of, started_at, take_steps

@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from frugalsvm.core.metric import Metric, seen_rows
 from frugalsvm.core.moments import Moments, joined_moments, moments_of
 from frugalsvm.core.origin import Origin
-from frugalsvm.estimators._targets import checked_targets
+from frugalsvm.estimators.targets import checked_targets
 from frugalsvm.estimators.validation import (
     distinct_labels,
     encoded_labels,

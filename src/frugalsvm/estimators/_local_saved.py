@@ -16,7 +16,7 @@ from frugalsvm.estimators._saved import (
     place_is_sound,
     scores_are_bounded,
 )
-from frugalsvm.estimators._targets import TargetScale
+from frugalsvm.estimators.targets import TargetScale
 from frugalsvm.persist.savable import FOR_PREDICTION, Saved
 from frugalsvm.persist.values import array, integer, is_number, is_positive, part, parts
 

@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from frugalsvm.estimators._targets import checked_targets, checked_weights, weighted_quantiles
 from frugalsvm.estimators.protocol import FitsAndFollows
+from frugalsvm.estimators.targets import checked_targets, checked_weights, weighted_quantiles
 from frugalsvm.lowrank.cross_validation import cross_validated
 from frugalsvm.lowrank.losses import Pinball
 from frugalsvm.lowrank.targets import explained

@@ -14,10 +14,10 @@ from frugalsvm.estimators._asset_saved import LOW_RANK
 from frugalsvm.estimators._asset_streams import StreamMachine
 from frugalsvm.estimators._base import Labels, StreamClassifier
 from frugalsvm.estimators._multilabel import check_for_labels, label_matrix
-from frugalsvm.estimators._targets import checked_weights
 from frugalsvm.estimators.calibrated import check_calibrate
 from frugalsvm.estimators.fit_warnings import warn_after_fit
 from frugalsvm.estimators.parameters import documented, keep_parameters
+from frugalsvm.estimators.targets import checked_weights
 from frugalsvm.estimators.validation import classes_in
 from frugalsvm.lowrank.targets import accuracy, class_indices, class_targets, label_accuracy
 from frugalsvm.persist.values import IS_BOOL, is_classes

@@ -11,8 +11,8 @@ from frugalsvm.estimators._asset import LowRankMachine
 from frugalsvm.estimators._asset_saved import LOW_RANK
 from frugalsvm.estimators._maps import LANDMARKS
 from frugalsvm.estimators._outliers import DetectsOutliers
-from frugalsvm.estimators._targets import checked_weights
 from frugalsvm.estimators.parameters import documented, keep_parameters
+from frugalsvm.estimators.targets import checked_weights
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.lowrank.losses import Pinball
 from frugalsvm.lowrank.maps import linear_values, raw_weights

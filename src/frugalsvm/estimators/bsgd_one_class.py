@@ -18,9 +18,9 @@ from frugalsvm.core.one_class import OneClass
 from frugalsvm.estimators._bsgd import BudgetedSGD, has_room_to_learn, prediction_state
 from frugalsvm.estimators._outliers import DetectsOutliers
 from frugalsvm.estimators._saved import HAS_BUDGET, OPTIONAL, check_loaded_parameters, expansion_is_sound
-from frugalsvm.estimators._targets import checked_weights
 from frugalsvm.estimators.parameters import documented, keep_parameters
 from frugalsvm.estimators.protocol import FitsAndFollows
+from frugalsvm.estimators.targets import checked_weights
 from frugalsvm.estimators.validation import check_count, check_positive
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.persist.savable import Saved

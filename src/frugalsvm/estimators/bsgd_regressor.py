@@ -15,8 +15,8 @@ from frugalsvm.estimators._auto import is_auto
 from frugalsvm.estimators._bsgd import BudgetedSGD, has_room_to_learn, prediction_state
 from frugalsvm.estimators._quantiles import PINBALL, PredictsNumbers
 from frugalsvm.estimators._saved import HAS_BUDGET, OPTIONAL, check_loaded_parameters, expansion_is_sound
-from frugalsvm.estimators._targets import TargetScale, scale_of
 from frugalsvm.estimators.parameters import documented, keep_parameters
+from frugalsvm.estimators.targets import TargetScale, scale_of
 from frugalsvm.estimators.validation import check_choice, check_positive
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.persist.savable import Saved

@@ -43,7 +43,7 @@ from frugalsvm.estimators._saved import (
     kept_for_prediction,
     trimmed_learner,
 )
-from frugalsvm.estimators._targets import robust_scale_of
+from frugalsvm.estimators.targets import robust_scale_of
 from frugalsvm.estimators.validation import slots_for_budget
 from frugalsvm.persist.savable import Saved
 from frugalsvm.persist.values import parts
