@@ -18,7 +18,6 @@ from frugalsvm.estimators._maps import LANDMARKS, check_map, landmark_rows
 from frugalsvm.estimators._origin import absolute_rows
 from frugalsvm.estimators._progress import following
 from frugalsvm.estimators._scoring import rows_to_score
-from frugalsvm.estimators._writable import forget_learned
 from frugalsvm.estimators.calibrated import n_held_out
 from frugalsvm.estimators.fit_warnings import warn_at_limit, warn_if_above
 from frugalsvm.estimators.protocol import Fits
@@ -29,6 +28,7 @@ from frugalsvm.estimators.validation import (
     check_positive,
     parsed_bytes,
 )
+from frugalsvm.estimators.writable import forget_learned
 from frugalsvm.lowrank.backends.compiled import CompiledStorage
 from frugalsvm.lowrank.backends.torch import TorchStorage, device_values
 from frugalsvm.lowrank.continuation import certified, solve

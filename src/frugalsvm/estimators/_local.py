@@ -29,7 +29,6 @@ from frugalsvm.estimators._metric import check_metric
 from frugalsvm.estimators._origin import absolute_rows, relative_rows
 from frugalsvm.estimators._progress import following
 from frugalsvm.estimators._tensors import validated_tensor
-from frugalsvm.estimators._writable import forget_learned
 from frugalsvm.estimators.protocol import Fits
 from frugalsvm.estimators.validation import (
     AS_IT_IS,
@@ -39,6 +38,7 @@ from frugalsvm.estimators.validation import (
     parsed_bytes,
     validated_rows,
 )
+from frugalsvm.estimators.writable import forget_learned
 from frugalsvm.exceptions import ParameterError
 
 __all__ = ["LocalMachine"]

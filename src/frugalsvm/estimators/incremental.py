@@ -13,7 +13,6 @@ from frugalsvm.estimators._incremental_saved import INCREMENTAL
 from frugalsvm.estimators._lookup import indices_of_ids, indices_of_rows
 from frugalsvm.estimators._precomputed import PrecomputedKernel
 from frugalsvm.estimators._scoring import Scorer
-from frugalsvm.estimators._writable import prepare_to_learn
 from frugalsvm.estimators.calibrated import check_calibrate
 from frugalsvm.estimators.parameters import documented, keep_parameters
 from frugalsvm.estimators.unchanged import unchanged_on_error
@@ -23,6 +22,7 @@ from frugalsvm.estimators.validation import (
     distinct_labels,
     encoded_labels,
 )
+from frugalsvm.estimators.writable import prepare_to_learn
 from frugalsvm.exact.incremental import change_C, restored, unlearn
 from frugalsvm.exact.kkt import dual_objective, optimal_bias, violation
 from frugalsvm.exact.memory import MemoryLimit, TooLittleMemoryError

@@ -10,8 +10,8 @@ from sklearn.utils import check_random_state
 
 from frugalsvm.estimators._kernel_model import KernelEstimator
 from frugalsvm.estimators._progress import begin_callbacks, check_verbose, end_callbacks, with_callbacks
-from frugalsvm.estimators._writable import forget_learned, prepare_to_learn
 from frugalsvm.estimators.unchanged import Attempt, unchanged_on_error
+from frugalsvm.estimators.writable import forget_learned, prepare_to_learn
 
 __all__ = ["Fits", "FitsAndFollows"]
 

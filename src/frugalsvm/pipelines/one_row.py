@@ -28,10 +28,10 @@ from frugalsvm.core.metric import Directions
 from frugalsvm.core.origin import far_limit
 from frugalsvm.core.sources import new_source, rows_at_a_time
 from frugalsvm.core.workspace import new_workspace
-from frugalsvm.estimators._writable import prepare_to_learn
 from frugalsvm.estimators.bsgd_one_class import BSGDOneClassSVM
 from frugalsvm.estimators.bsgd_regressor import BSGDRegressor
 from frugalsvm.estimators.learner import BudgetedClassifier
+from frugalsvm.estimators.writable import prepare_to_learn
 from frugalsvm.persist.savable import FOR_PREDICTION
 from frugalsvm.pipelines.clipping import KNEE, softened
 from frugalsvm.pipelines.watching import bounds_of, take_one
