@@ -15,7 +15,7 @@ from frugalsvm.core.origin import origin_of_moments
 from frugalsvm.estimators._asset import SOLVERS, LowRankMachine, new_generator
 from frugalsvm.estimators._auto import chooses, is_auto
 from frugalsvm.estimators._batches import Batches
-from frugalsvm.estimators._metric import check_metric, most_rows
+from frugalsvm.estimators.metric import check_metric, most_rows
 from frugalsvm.estimators.protocol import FitsAndFollows
 from frugalsvm.estimators.unchanged import unchanged_on_error
 from frugalsvm.estimators.validation import check_choice, check_count, check_positive, parsed_bytes

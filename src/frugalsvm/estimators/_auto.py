@@ -8,7 +8,7 @@ from sklearn.base import is_regressor
 
 from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.core.kernels import KERNELS
-from frugalsvm.estimators._metric import some_rows
+from frugalsvm.estimators.metric import some_rows
 from frugalsvm.estimators.validation import gamma_value
 from frugalsvm.selection.widths import LEAST_ROWS, Choice, choice_for, has_width, last_rows_first, most_rows
 

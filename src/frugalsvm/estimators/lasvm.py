@@ -29,12 +29,12 @@ from frugalsvm.dual.state import support_of, trimmed
 from frugalsvm.estimators._auto import is_auto
 from frugalsvm.estimators._base import OnlineClassifier
 from frugalsvm.estimators._dual_saved import with_learner
-from frugalsvm.estimators._metric import check_metric
 from frugalsvm.estimators._precomputed import PrecomputedKernel
 from frugalsvm.estimators._renamed import takes_old_names, warned
 from frugalsvm.estimators._scoring import Scorer
 from frugalsvm.estimators.calibrated import check_calibrate, folds_of
 from frugalsvm.estimators.fit_warnings import warn_at_limit
+from frugalsvm.estimators.metric import check_metric
 from frugalsvm.estimators.parameters import documented, keep_parameters
 from frugalsvm.estimators.validation import (
     check_choice,

@@ -12,8 +12,8 @@ from sklearn.utils.multiclass import unique_labels
 from frugalsvm._locks import exclusive, shared
 from frugalsvm.calibration import PlattCalibration
 from frugalsvm.estimators._in_order import chooses_in_order, for_stream, may_follow
-from frugalsvm.estimators._metric import learns_metric
 from frugalsvm.estimators.caller_warnings import warn_caller
+from frugalsvm.estimators.metric import learns_metric
 from frugalsvm.estimators.unchanged import unchanged_on_error
 from frugalsvm.estimators.validation import check_count, distinct_labels, encoded_labels
 from frugalsvm.pipelines.mapping import check_enough_rows
