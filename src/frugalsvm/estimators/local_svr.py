@@ -7,9 +7,9 @@ from sklearn.base import RegressorMixin
 
 from frugalsvm._locks import shared
 from frugalsvm.arrays.namespace import arrays_on, on_host
-from frugalsvm.estimators._local import LocalMachine
 from frugalsvm.estimators._local_intervals import INTERVALS, LeftOutIntervals, check_intervals, intervals_are_sound
 from frugalsvm.estimators._local_saved import LOCAL, scale_is_bounded
+from frugalsvm.estimators.local_machine import LocalMachine
 from frugalsvm.estimators.parameters import documented, keep_parameters
 from frugalsvm.estimators.targets import TargetScale, checked_targets, checked_weights, scale_of
 from frugalsvm.lowrank.losses import Squared

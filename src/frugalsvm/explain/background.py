@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from frugalsvm.core.metric import Directions
-from frugalsvm.estimators._local import LocalMachine
+from frugalsvm.estimators.local_machine import LocalMachine
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.explain.columns import Columns
 from frugalsvm.export.models import PlainModel
