@@ -7,10 +7,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._locks import shared
-from frugalsvm.estimators._asset import LowRankMachine
 from frugalsvm.estimators._asset_saved import LOW_RANK
 from frugalsvm.estimators._maps import LANDMARKS
 from frugalsvm.estimators._outliers import DetectsOutliers
+from frugalsvm.estimators.low_rank_machine import LowRankMachine
 from frugalsvm.estimators.parameters import documented, keep_parameters
 from frugalsvm.estimators.targets import checked_weights
 from frugalsvm.exceptions import ParameterError
