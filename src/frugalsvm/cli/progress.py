@@ -13,7 +13,7 @@ from rich.text import Text
 
 from frugalsvm.cli.catalogue import CLASSES, NOVELTIES, NUMBERS
 from frugalsvm.cli.console import PLAIN_SECONDS, Onlookers, silenced
-from frugalsvm.estimators._progress import CERTIFICATES
+from frugalsvm.estimators.progress import CERTIFICATES
 from frugalsvm.metrics.windows import RecentMean, added
 from frugalsvm.words import percent
 
