@@ -31,11 +31,11 @@ from frugalsvm.dask._preparing import (
     stacked,
 )
 from frugalsvm.estimators._auto import chooses
-from frugalsvm.estimators._origin import for_known_rows
 from frugalsvm.estimators.calibrated import is_calibrated, n_held_out
 from frugalsvm.estimators.fit_warnings import warn_if_poor
 from frugalsvm.estimators.learner import begin
 from frugalsvm.estimators.metric import most_rows
+from frugalsvm.estimators.origin import for_known_rows
 from frugalsvm.estimators.validation import check_choice, check_count
 from frugalsvm.exceptions import ParameterError
 

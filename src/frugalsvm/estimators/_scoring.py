@@ -19,7 +19,7 @@ from frugalsvm.core.expansion import Expansion
 from frugalsvm.core.lookahead import BLOCK_ROWS
 from frugalsvm.core.origin import relative
 from frugalsvm.core.predict import decision_values
-from frugalsvm.estimators._origin import are_small
+from frugalsvm.estimators.origin import are_small
 from frugalsvm.estimators.validation import refuse_unsuitable, without_duplicates
 
 __all__ = ["Scorer", "predicted_labels", "rows_to_score", "scores_by_blocks"]

@@ -5,8 +5,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from frugalsvm.compiling.threads import row_blocks
 from frugalsvm.estimators._auto import is_auto
-from frugalsvm.estimators._origin import for_known_rows
 from frugalsvm.estimators.caller_warnings import is_compared, warn_caller
+from frugalsvm.estimators.origin import for_known_rows
 from frugalsvm.exceptions import PoorFitWarning
 
 __all__ = [

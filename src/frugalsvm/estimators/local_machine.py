@@ -25,9 +25,9 @@ from frugalsvm.estimators._byte_budget import trained_in_bytes
 from frugalsvm.estimators._local_batches import LearnsBatches, refuse_sparse
 from frugalsvm.estimators._local_saved import LOCAL
 from frugalsvm.estimators._local_warnings import warn_if_coefficients_cancel
-from frugalsvm.estimators._origin import absolute_rows, relative_rows
 from frugalsvm.estimators._tensors import validated_tensor
 from frugalsvm.estimators.metric import check_metric
+from frugalsvm.estimators.origin import absolute_rows, relative_rows
 from frugalsvm.estimators.progress import following
 from frugalsvm.estimators.protocol import Fits
 from frugalsvm.estimators.validation import (

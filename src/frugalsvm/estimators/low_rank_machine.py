@@ -15,10 +15,10 @@ from frugalsvm.estimators._asset_path import PathOfC
 from frugalsvm.estimators._asset_saved import LOW_RANK
 from frugalsvm.estimators._auto import is_auto
 from frugalsvm.estimators._maps import LANDMARKS, check_map, landmark_rows
-from frugalsvm.estimators._origin import absolute_rows
 from frugalsvm.estimators._scoring import rows_to_score
 from frugalsvm.estimators.calibrated import n_held_out
 from frugalsvm.estimators.fit_warnings import warn_at_limit, warn_if_above
+from frugalsvm.estimators.origin import absolute_rows
 from frugalsvm.estimators.progress import following
 from frugalsvm.estimators.protocol import Fits
 from frugalsvm.estimators.validation import (

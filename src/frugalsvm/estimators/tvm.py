@@ -9,7 +9,6 @@ from frugalsvm.core.expansion import coefficients
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.outputs import joined, n_outputs_for, signs
 from frugalsvm.estimators._base import OnlineClassifier
-from frugalsvm.estimators._origin import absolute_rows
 from frugalsvm.estimators._saved import (
     CLASSIFIER,
     OPTIONAL,
@@ -19,6 +18,7 @@ from frugalsvm.estimators._saved import (
     predictor_saved,
 )
 from frugalsvm.estimators.calibrated import check_calibrate
+from frugalsvm.estimators.origin import absolute_rows
 from frugalsvm.estimators.parameters import documented, keep_parameters
 from frugalsvm.estimators.validation import check_choice, check_count, check_positive
 from frugalsvm.exact.kkt import violation
