@@ -60,7 +60,7 @@ def test_the_client_learns_it_from_a_sample(client, rows, monkeypatch):
         sizes.append(X.shape)
         return right(estimator, X, targets, *arguments, **settings)
 
-    base = frugalsvm.estimators._kernel_model
+    base = frugalsvm.estimators.kernel_model
     right = base.metric_for
     monkeypatch.setattr(base, "metric_for", learned)
     monkeypatch.setattr(frugalsvm.dask._base, "most_rows", lambda n_features: 1500)

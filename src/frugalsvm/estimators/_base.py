@@ -16,10 +16,10 @@ from frugalsvm.arrays.namespace import arrays_on, on_host
 from frugalsvm.core.outputs import n_outputs_for, signs
 from frugalsvm.core.predict import confidence
 from frugalsvm.estimators._class_counts import balanced_weights, counts_for
-from frugalsvm.estimators._kernel_model import ExpansionModel
 from frugalsvm.estimators._scoring import predicted_labels
 from frugalsvm.estimators.calibrated import CalibratedClassifier
 from frugalsvm.estimators.fit_warnings import warn_after_fit
+from frugalsvm.estimators.kernel_model import ExpansionModel
 from frugalsvm.estimators.progress import following
 from frugalsvm.estimators.protocol import Fits, FitsAndFollows
 from frugalsvm.estimators.validation import (

@@ -21,8 +21,8 @@ from frugalsvm.core.losses import MARGIN
 from frugalsvm.core.outputs import n_outputs_for
 from frugalsvm.core.schedules import LEARNERS, Forgetting, Perceptron, clock_of, new_schedule
 from frugalsvm.estimators._auto import is_auto
-from frugalsvm.estimators._kernel_model import FIRST_SLOTS, ExpansionModel, bytes_per_slot, with_features
 from frugalsvm.estimators._saved import kept_for_prediction, trimmed
+from frugalsvm.estimators.kernel_model import FIRST_SLOTS, ExpansionModel, bytes_per_slot, with_features
 from frugalsvm.estimators.metric import check_metric
 from frugalsvm.estimators.validation import check_choice, check_count, check_positive, slots_for_budget
 from frugalsvm.exceptions import ParameterError

@@ -23,7 +23,7 @@ from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.losses import MARGIN
 from frugalsvm.core.schedules import Perceptron
 from frugalsvm.estimators._auto import AUTO, is_auto
-from frugalsvm.estimators._kernel_model import FIRST_SLOTS, bytes_per_slot
+from frugalsvm.estimators.kernel_model import FIRST_SLOTS, bytes_per_slot
 from frugalsvm.estimators.validation import gamma_value, slots_for_budget
 from frugalsvm.selection.widths import Choice, has_width
 

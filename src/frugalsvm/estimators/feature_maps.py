@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from frugalsvm._locks import shared
 from frugalsvm.arrays.sources import dense_rows
 from frugalsvm.compiling.threads import Threads, blas_threads, thread_count
-from frugalsvm.estimators._kernel_model import KernelEstimator
 from frugalsvm.estimators._maps import check_map, landmark_rows
+from frugalsvm.estimators.kernel_model import KernelEstimator
 from frugalsvm.estimators.origin import absolute_rows
 from frugalsvm.estimators.parameters import documented, keep_parameters
 from frugalsvm.estimators.unchanged import unchanged_on_error

@@ -33,7 +33,6 @@ from frugalsvm.core.moments import Moments, moments_of
 from frugalsvm.core.origin import origin_of_moments
 from frugalsvm.core.outputs import binary_labels, joined, n_outputs_for, signs
 from frugalsvm.estimators._base import OnlineClassifier
-from frugalsvm.estimators._kernel_model import FIRST_SLOTS, bytes_per_slot, expansion_bytes, with_features
 from frugalsvm.estimators._saved import (
     CLASSIFIER,
     HAS_BUDGET,
@@ -43,6 +42,7 @@ from frugalsvm.estimators._saved import (
     kept_for_prediction,
     trimmed_learner,
 )
+from frugalsvm.estimators.kernel_model import FIRST_SLOTS, bytes_per_slot, expansion_bytes, with_features
 from frugalsvm.estimators.targets import robust_scale_of
 from frugalsvm.estimators.validation import slots_for_budget
 from frugalsvm.persist.savable import Saved
