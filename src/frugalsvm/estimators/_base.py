@@ -1,4 +1,4 @@
-"""The base classes of classifiers; those of all estimators are in ``_kernel_model.py``.
+"""The base classes of classifiers; those of all estimators are in ``kernel_model.py``.
 
 `ScoreClassifier`     predictions from scores: all classifiers
 `StreamClassifier`    and ``partial_fit`` in batches: all but those in cells

@@ -42,7 +42,7 @@ def refuse_sparse(estimator: Any, X: Any) -> None:
 
 
 class LearnsBatches:
-    """`fit_batches`; the rest of the estimator is in `_local.py`."""
+    """`fit_batches`; the rest of the estimator is in `local_machine.py`."""
 
     def fit_batches(self: Any, batches, *, folder=None):
         """Learn from data that does not fit into memory, read batch by batch, three times.

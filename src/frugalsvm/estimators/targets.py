@@ -31,7 +31,7 @@ class TargetScale(NamedTuple):
         return np.ascontiguousarray((targets - self.center) / self.spread)
 
     def moved(self, shifts: np.ndarray) -> "TargetScale":
-        """The scale of outputs that are moved by so much, in units of the targets."""
+        """The scale of outputs that are moved by some amounts, in units of the targets."""
         return self._replace(center=self.center + shifts)
 
     def of_targets(self, parameters: np.ndarray) -> np.ndarray:

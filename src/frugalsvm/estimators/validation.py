@@ -70,7 +70,7 @@ def check_count(name: str, value: Any, *, least: int = 1) -> None:
 
 
 def is_path(C: Any) -> bool:
-    """Whether C is no number or word: a list of values, unless it is wrong."""
+    """Whether C is neither a number nor a word: a list of values, unless it is wrong."""
     return not isinstance(C, numbers.Real | str)
 
 
@@ -192,7 +192,7 @@ def _distinct_text(y) -> np.ndarray:
 
 
 def classes_in(y) -> np.ndarray:
-    """The distinct labels, sorted; refuses those that are no classes: fractions, and objects that are no text.
+    """The distinct labels, sorted; refuses fractions, and objects that are not text, which cannot be classes.
 
     The distinct ones tell, so that scikit-learn need not look at all, which takes longer than many a training.
     """

@@ -1,4 +1,4 @@
-"""Whether a model can learn on, and arrays that learning may write to.
+"""Whether a model can learn more rows, and arrays that learning may write to.
 
 A model that was loaded with ``joblib.load(..., mmap_mode="r")``, or that came from another process, has arrays that
 cannot be written. It predicts with them as they are; before it learns, it gets copies of its own. A model that was
