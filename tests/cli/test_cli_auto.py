@@ -8,13 +8,13 @@ import pytest
 from typer.testing import CliRunner
 
 from frugalsvm.auto._report import as_dict
-from frugalsvm.cli import rows_in_memory
 from frugalsvm.cli.app import app
 from frugalsvm.cli.auto_words import SearchProgress, tried_rows
 from frugalsvm.cli.task import task_of
 from frugalsvm.cli.train import _default_algorithm
 from frugalsvm.datasets import make_checkerboard
 from frugalsvm.persist import load
+from frugalsvm.streams import in_memory
 
 
 def invoke(*arguments, code=0, data=None):
@@ -122,7 +122,7 @@ def test_the_round_that_decides_comes_first():
 
 
 def test_more_rows_than_there_is_memory_for(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(rows_in_memory, "_most_bytes", lambda share: 100)
+    monkeypatch.setattr(in_memory, "_most_bytes", lambda share: 100)
     output = tmp_path / "m.frugal"
     said = invoke("train", folder / "board.csv", "-o", output).stderr
     assert "bsgd learns it instead" in said

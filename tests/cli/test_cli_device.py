@@ -11,10 +11,10 @@ from typer.testing import CliRunner
 
 import frugalsvm
 from frugalsvm.arrays import namespace as device_arrays
-from frugalsvm.cli import rows_in_memory
 from frugalsvm.cli.app import app
 from frugalsvm.cli.info import EXTRAS
 from frugalsvm.datasets import make_checkerboard
+from frugalsvm.streams import in_memory
 
 ASSET = ["-a", "asset", "--budget", "200", "--quiet"]
 
@@ -109,7 +109,7 @@ class TestTrain:
         assert accuracy(output, folder / "test.libsvm") > 0.95
 
     def test_more_rows_than_memory_holds(self, folder, tmp_path, monkeypatch):
-        monkeypatch.setattr(rows_in_memory, "_most_bytes", lambda share: 1000)
+        monkeypatch.setattr(in_memory, "_most_bytes", lambda share: 1000)
         output = tmp_path / "model.frugal"
         said = invoke("train", folder / "train.libsvm", *ASSET, "--device", "cpu", "-o", output, code=3)
         assert "more rows than memory can hold" in said

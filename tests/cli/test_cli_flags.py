@@ -11,9 +11,10 @@ from frugalsvm.cli import catalogue
 from frugalsvm.cli.app import app
 from frugalsvm.cli.catalogue import ALGORITHMS, AUTO, CATALOGUE, L1_KERNELS
 from frugalsvm.cli.flag_rules import DRIVERS, TABLE, applies, flag_named, has_driver, refusal
-from frugalsvm.cli.training_loop import CheckpointSchedule
+from frugalsvm.cli.train_stream import checkpoint_schedule
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
+from frugalsvm.pipelines.prequential import CheckpointSchedule
 
 # A value for each flag that takes one
 VALUES = {
@@ -221,13 +222,13 @@ def test_kernels_of_which_no_matrix_changes_the_distances():
     ],
 )
 def test_when_checkpoints_are_due(text, schedule):
-    assert CheckpointSchedule.parsed(text) == schedule
+    assert checkpoint_schedule(text) == schedule
 
 
 @pytest.mark.parametrize("text", ["", "0", "-5", "0s", "soon", "5 weeks", "inf"])
 def test_a_schedule_that_is_none(text):
     with pytest.raises(ValueError, match="--checkpoint-every"):
-        CheckpointSchedule.parsed(text)
+        checkpoint_schedule(text)
 
 
 @pytest.mark.parametrize(("kernel", "has_gamma"), [("chi2", True), ("tanimoto", False)])

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from frugalsvm.cli.catalogue import CLASSES, NOVELTIES, NUMBERS
-from frugalsvm.cli.progress import Progress
 from frugalsvm.metrics.windows import RECENT_ROWS, RecentMean, added
+from frugalsvm.pipelines.prequential import Progress
 
 
 def filled(values, *cuts):

@@ -12,9 +12,9 @@ from frugalsvm.cli.app import app
 from frugalsvm.cli.candidates import Candidate, Learned, OutOfTime
 from frugalsvm.cli.comparison import compare, lead_of, recommended, table_rows, verdict
 from frugalsvm.cli.sampled_rows import sample_rows
-from frugalsvm.cli.training_loop import learn_stream
 from frugalsvm.datasets import make_checkerboard
 from frugalsvm.persist import describe, load
+from frugalsvm.pipelines.prequential import learn_stream
 from frugalsvm.streams.batch import Batch
 
 

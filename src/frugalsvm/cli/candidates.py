@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frugalsvm.cli.catalogue import AUTO, CATALOGUE, new_estimator
-from frugalsvm.cli.data import BATCH_ROWS, labels_of, rows_of
+from frugalsvm.cli.data import BATCH_ROWS
 from frugalsvm.cli.first_rows import Prepared, prepared
 from frugalsvm.cli.new_model import chosen_by_itself, classes_for, new_model, with_own_choices
 from frugalsvm.cli.options import TrainOptions, scale_flag
@@ -22,7 +22,7 @@ from frugalsvm.compiling.notice import show_compiling
 from frugalsvm.persist import save
 from frugalsvm.stream_search import StreamTuner
 from frugalsvm.stream_search.candidates import usual_grid
-from frugalsvm.streams.batch import Batch, rows_between
+from frugalsvm.streams.batch import Batch, labels_of, rows_between, rows_of
 
 __all__ = ["Candidate", "Learned", "OutOfTime", "auto", "flags_of", "low_rank", "own_choice", "settings_for", "tuned"]
 

@@ -8,9 +8,8 @@ import numpy as np
 
 from frugalsvm.cli.candidates import Candidate, Learned, OutOfTime
 from frugalsvm.cli.catalogue import AUTO
-from frugalsvm.cli.data import labels_of, rows_of
 from frugalsvm.selection.judging import mean_gain
-from frugalsvm.streams.batch import Batch, rows_between, rows_taken
+from frugalsvm.streams.batch import Batch, labels_of, rows_between, rows_of, rows_taken
 from frugalsvm.words import percent, seconds_words, size_of
 
 __all__ = ["Compared", "Lead", "Result", "compare", "lead_of", "recommended", "table_rows", "verdict"]

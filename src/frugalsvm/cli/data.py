@@ -8,7 +8,7 @@ import numpy as np
 from frugalsvm.cli.catalogue import NOVELTIES, NUMBERS
 from frugalsvm.cli.options import DataOptions
 from frugalsvm.streams import open_stream, prefetched, shuffled
-from frugalsvm.streams.batch import Batch, rows_after
+from frugalsvm.streams.batch import rows_after
 from frugalsvm.streams.columns import schema_of
 from frugalsvm.streams.label_order import Watched
 from frugalsvm.streams.pipes import PIPE_ROWS, Pipe
@@ -17,33 +17,15 @@ __all__ = [
     "BATCH_ROWS",
     "FIRST_ROWS",
     "Opened",
-    "labels_of",
     "name_features",
     "of_classes_only",
     "open_data",
     "reading_for",
-    "rows_of",
 ]
 
 FIRST_ROWS = 6000  # from which parameters are chosen
 BATCH_ROWS = 4096
 _HEADERS: dict[str, bool | str] = {"auto": "auto", "yes": True, "no": False}
-
-
-def rows_of(batch: Batch) -> Any:
-    """What a pipeline takes: the numbers, with the columns of text if there are any."""
-    return batch.X if batch.columns is None else (batch.X, batch.columns)
-
-
-def labels_of(batch: Batch) -> np.ndarray:
-    """Labels; numbers without fractions, which text files have as well, are integers. Without labels, all are 0."""
-    y: Any = batch.y
-    if y is None:
-        return np.zeros(batch.n_rows, np.int64)
-    if y.dtype.kind != "f":
-        return y.astype(str) if y.dtype.kind == "O" else y
-    whole = y.astype(np.int64)
-    return whole if np.array_equal(whole, y) else y
 
 
 class Opened(NamedTuple):

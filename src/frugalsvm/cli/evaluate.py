@@ -46,15 +46,15 @@ def evaluate(
             raise wrong(flag, "it needs --prequential.")
     with reported(of_model=model):
         from frugalsvm.cli.catalogue import CLASSES, NOVELTIES
-        from frugalsvm.cli.data import labels_of, rows_of
         from frugalsvm.cli.data_report import tell_skipped
-        from frugalsvm.cli.in_turn import learned_in_turn
         from frugalsvm.cli.model_input import device_arguments, open_for, tell_surprises
         from frugalsvm.explain.model_contents import task_of_model
         from frugalsvm.metrics.collected import scores_for
         from frugalsvm.metrics.windows import Curve
         from frugalsvm.persist import load
         from frugalsvm.persist.savable import FOR_PREDICTION
+        from frugalsvm.pipelines.prequential import learned_in_turn
+        from frugalsvm.streams.batch import labels_of, rows_of
 
         if curve is not None:
             check_folder(curve)

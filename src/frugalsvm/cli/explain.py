@@ -82,9 +82,8 @@ def _first_rows(fitted: Any, model: Path, options: Any, n_rows: int, labeled: bo
     """The first rows of the data, as the model takes them, and what they have that its training data had not."""
     import numpy as np
 
-    from frugalsvm.cli.data import rows_of
     from frugalsvm.cli.model_input import open_for, surprises_in
-    from frugalsvm.streams.batch import rows_taken, stacked
+    from frugalsvm.streams.batch import rows_of, rows_taken, stacked
 
     opened, parts, left = open_for(fitted, model, options, has_labels=labeled), [], n_rows
     for batch in opened.batches:
@@ -100,9 +99,9 @@ def _first_rows(fitted: Any, model: Path, options: Any, n_rows: int, labeled: bo
 
 def _sampled_rows(fitted: Any, model: Path, options: Any, n_rows: int, labeled: bool) -> tuple[Any, str]:
     """Background rows, drawn at random from all rows of a file, since many files are sorted; and what they are."""
-    from frugalsvm.cli.data import rows_of
     from frugalsvm.cli.model_input import open_for
     from frugalsvm.cli.sampled_rows import sample_rows
+    from frugalsvm.streams.batch import rows_of
 
     opened = open_for(fitted, model, options, has_labels=labeled)
     sample = sample_rows(opened.batches, n_rows, seed=0)

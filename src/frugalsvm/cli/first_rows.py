@@ -9,7 +9,7 @@ import numpy as np
 
 from frugalsvm.cli.catalogue import CATALOGUE, CLASSES
 from frugalsvm.cli.console import tell
-from frugalsvm.cli.data import FIRST_ROWS, Opened, labels_of, open_data
+from frugalsvm.cli.data import FIRST_ROWS, Opened, open_data
 from frugalsvm.cli.data_report import tell_notes
 from frugalsvm.cli.flags import YES_OR_NO
 from frugalsvm.cli.options import DataOptions
@@ -19,7 +19,7 @@ from frugalsvm.pipelines.coded import tells_rows_apart
 from frugalsvm.pipelines.encoder import joined
 from frugalsvm.pipelines.scaling import new_scaler
 from frugalsvm.streams import StreamError
-from frugalsvm.streams.batch import stacked
+from frugalsvm.streams.batch import labels_of, stacked
 from frugalsvm.streams.columns import LABEL_NAMES
 
 __all__ = [

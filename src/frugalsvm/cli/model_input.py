@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from frugalsvm.cli.console import tell
-from frugalsvm.cli.data import Opened, labels_of, name_features, open_data, rows_of
+from frugalsvm.cli.data import Opened, name_features, open_data
 from frugalsvm.cli.options import DataOptions
 from frugalsvm.explain.model_contents import task_of_model
 from frugalsvm.pipelines import StreamPipeline
 from frugalsvm.pipelines.surprises import Surprises
+from frugalsvm.streams.batch import labels_of, rows_of
 from frugalsvm.words import NUMBERS, few
 
 __all__ = ["device_arguments", "open_for", "surprises_in", "tell_surprises"]

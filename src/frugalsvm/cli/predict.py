@@ -124,7 +124,7 @@ def _lines(
 
     ``ends`` are those of an interval around a number.
     """
-    from frugalsvm.cli.data import rows_of
+    from frugalsvm.streams.batch import rows_of
 
     for batch in batches:
         rows = rows_of(batch)

@@ -1,102 +1,18 @@
-"""How far training has come, and the line that shows it: live in a terminal, plain elsewhere."""
+"""The line that shows how far training has come: live in a terminal, plain elsewhere."""
 
-import math
 import sys
 import time
-from collections.abc import Callable
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 from rich.live import Live
 from rich.text import Text
 
-from frugalsvm.cli.catalogue import CLASSES, NOVELTIES, NUMBERS
 from frugalsvm.cli.console import PLAIN_SECONDS, Onlookers, silenced
 from frugalsvm.estimators.progress import CERTIFICATES
-from frugalsvm.metrics.windows import RecentMean, added
-from frugalsvm.words import percent
+from frugalsvm.pipelines.prequential import Progress
 
-__all__ = ["FIGURES", "Figure", "Progress", "ProgressLine"]
-
-
-class Figure(NamedTuple):
-    """What a stream tells about a model before it is done: the mean of something that is counted for each row."""
-
-    name: str
-    count: str  # the name that the sum of it has in checkpoints
-    words: str
-    counted: Callable[[np.ndarray, np.ndarray], np.ndarray]  # from predictions and labels
-    of_mean: Callable[[float], float] = float
-    show: Callable[[float], str] = percent
-
-
-FIGURES = {
-    CLASSES: Figure("accuracy", "right", "accuracy", lambda predicted, labels: predicted == labels),
-    NOVELTIES: Figure("alarms", "alarms", "alarms", lambda predicted, labels: predicted == -1),
-    NUMBERS: Figure(
-        "rmse",
-        "squares",
-        "error (RMSE)",
-        lambda predicted, labels: np.square(predicted - labels),
-        math.sqrt,
-        "{:.4g}".format,
-    ),
-}
-
-
-class Progress:
-    """What has been learned so far, of a task of the catalogue; counts survive in checkpoints."""
-
-    def __init__(self, counts: dict[str, Any] | None = None, task: str = CLASSES):
-        counts = counts or {}
-        self._figure = FIGURES[task]
-        self.rows: int = counts.get("rows", 0)  # examples read, in this pass
-        self.total: int = counts.get("total", self.rows)  # examples learned, in all passes
-        self.seen: int = counts.get("seen", self.rows)  # rows of the first pass that were predicted, if they could be
-        self.tested: int = counts.get("tested", 0)  # predicted before they were learned
-        self._sum = counts.get(self._figure.count, 0.0 if task == NUMBERS else 0)  # of what is counted of each row
-        self._recent = RecentMean(counts.get("recent", ()))  # of the same
-        self.quantiles: dict[str, Any] = {}  # of a finished run: which shares of rows are below them
-        self.saved: int = self.total  # examples in the last checkpoint
-        self.seconds: float = 0.0  # of learning, since this process began
-        self.learned: int = 0  # examples, since this process began
-
-    @property
-    def speed(self) -> float:
-        """Examples per second."""
-        return self.learned / self.seconds if self.seconds else float("nan")
-
-    def take(self, predicted: np.ndarray, labels: np.ndarray) -> None:
-        """Take in what was predicted of rows before they are learned; several quantiles are no errors to add up."""
-        if predicted.ndim > 1:
-            return
-        self.tested += len(predicted)
-        counted = self._figure.counted(predicted, labels)
-        self._sum = type(self._sum)(added(self._sum, counted))
-        self._recent.add(counted)
-
-    def figures(self) -> dict[str, Any]:
-        """What a stream tells about the model before it is done: since the beginning, and of the last rows."""
-        name, of_mean = self._figure.name, self._figure.of_mean
-        value = of_mean(self._sum / self.tested) if self.tested else None
-        figures: dict[str, Any] = {f"{name}_before_learning": value, **self.quantiles}
-        if self._recent.n_rows:
-            figures |= {f"recent_{name}": of_mean(self._recent.mean), "recent_rows": self._recent.n_rows}
-        return figures
-
-    @property
-    def words(self) -> str:
-        """The same for people, once rows were predicted."""
-        name, told = self._figure.name, self.figures()
-        words = f"{self._figure.words} so far {self._figure.show(told[f'{name}_before_learning'])}"
-        if told["recent_rows"] == self.tested:
-            return words
-        return f"{words} (last {told['recent_rows']:,}: {self._figure.show(told[f'recent_{name}'])})"
-
-    def counts(self) -> dict[str, Any]:
-        counts = {name: getattr(self, name) for name in ("rows", "total", "seen", "tested")}
-        return {**counts, self._figure.count: self._sum, "recent": self._recent.saved()}
+__all__ = ["ProgressLine"]
 
 
 class ProgressLine:

@@ -4,10 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from frugalsvm.cli.data import labels_of, rows_of
 from frugalsvm.cli.options import TrainOptions
 from frugalsvm.cli.sampled_rows import RowSampler
-from frugalsvm.streams.batch import rows_taken
+from frugalsvm.streams.batch import labels_of, rows_of, rows_taken
 
 __all__ = ["held_quantiles", "sampler_for"]
 

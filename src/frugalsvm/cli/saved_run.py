@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from frugalsvm.cli.flag_rules import flag_named
 from frugalsvm.cli.options import DataOptions, TrainOptions
-from frugalsvm.cli.progress import Progress
 from frugalsvm.persist.atomic import previous_of
+from frugalsvm.pipelines.prequential import Progress
 
 __all__ = ["SavedRun", "check_same_flags", "load_run", "save_run"]
 

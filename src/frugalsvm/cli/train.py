@@ -276,14 +276,13 @@ def _label(text: str) -> Any:
 
 
 def _as_stream(values: dict[str, Any], given: Collection[str], *asked: Any, quiet: bool) -> "Outcome":
-    from frugalsvm.cli.train_stream import train_stream
-    from frugalsvm.cli.training_loop import CheckpointSchedule
+    from frugalsvm.cli.train_stream import checkpoint_schedule, train_stream
 
     data, options, target = asked
     if options.forgets and data.shuffle == "auto":
         data = data._replace(shuffle="no")  # the order of rows is what a model that forgets learns from
     how = {name: values[name] for name in ("resume", "changed_data", "decides")}
-    every = CheckpointSchedule.parsed(values["checkpoint_every"])
+    every = checkpoint_schedule(values["checkpoint_every"])
     return train_stream(data, options, target, every, quiet=quiet, given=given, **how)
 
 

@@ -23,11 +23,11 @@ from frugalsvm.cli.first_rows import Examined, examine
 from frugalsvm.cli.interruption import leaving_as_it_was
 from frugalsvm.cli.options import DataOptions, TrainOptions
 from frugalsvm.cli.outcome import Outcome
-from frugalsvm.cli.progress import Progress
-from frugalsvm.cli.rows_in_memory import joined_rows, read_rows
 from frugalsvm.cli.saved_run import save_run
 from frugalsvm.cli.task import Task, many_classes, task_of, task_words
 from frugalsvm.exceptions import ManyClassesWarning
+from frugalsvm.pipelines.prequential import Progress
+from frugalsvm.streams.in_memory import joined_rows, read_rows
 from frugalsvm.words import counted
 
 __all__ = ["AutoFlags", "fit_auto", "train_auto"]

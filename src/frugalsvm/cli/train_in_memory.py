@@ -12,15 +12,16 @@ from typing import Any
 from frugalsvm.arrays.namespace import arrays_on
 from frugalsvm.cli.catalogue import CATALOGUE, CLASSES, NUMBERS, new_estimator, task_for
 from frugalsvm.cli.console import Status, tell
-from frugalsvm.cli.data import labels_of, open_data
+from frugalsvm.cli.data import open_data
 from frugalsvm.cli.data_report import SHOWN_BAD_LINES, counts_of, tell_end
 from frugalsvm.cli.first_rows import examine, prepared, tell_task
 from frugalsvm.cli.options import DataOptions, TrainOptions
 from frugalsvm.cli.outcome import Outcome
-from frugalsvm.cli.progress import Progress
-from frugalsvm.cli.rows_in_memory import joined_rows, read_rows
 from frugalsvm.cli.saved_run import save_run
 from frugalsvm.pipelines import StreamPipeline
+from frugalsvm.pipelines.prequential import Progress
+from frugalsvm.streams.batch import labels_of
+from frugalsvm.streams.in_memory import joined_rows, read_rows
 
 __all__ = ["fit_in_memory", "train_in_memory"]
 

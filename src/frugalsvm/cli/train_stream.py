@@ -1,7 +1,7 @@
 """``frugalsvm train`` as it is most often: rows are learned as they come, with checkpoints to resume from."""
 
 from collections.abc import Collection, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -25,24 +25,40 @@ from frugalsvm.cli.interruption import Interruption
 from frugalsvm.cli.new_model import classes_for, new_model, with_own_choices
 from frugalsvm.cli.options import DataOptions, TrainOptions
 from frugalsvm.cli.outcome import Outcome
-from frugalsvm.cli.progress import Progress, ProgressLine
+from frugalsvm.cli.progress import ProgressLine
 from frugalsvm.cli.quantiles import held_quantiles, sampler_for
 from frugalsvm.cli.saved_run import SavedRun, check_same_flags, load_run, save_run
 from frugalsvm.cli.task import task_of
-from frugalsvm.cli.training_loop import CheckpointSchedule, learn_stream
 from frugalsvm.core.lookahead import BLOCK_ROWS
+from frugalsvm.durations import parsed_seconds
+from frugalsvm.pipelines.prequential import CheckpointSchedule, Progress, learn_stream
 from frugalsvm.pipelines.surprises import Surprises
 from frugalsvm.streams import StreamError
 from frugalsvm.streams.batch import rows_after
 from frugalsvm.streams.fingerprint import ChangedDataError, Fingerprint, rows_that_are
 from frugalsvm.streams.pipes import grouped, pipe_for
 
-__all__ = ["train_stream"]
+__all__ = ["checkpoint_schedule", "train_stream"]
 
 _IF_CHANGED = (
     "restore it, begin again without --resume, or say --changed-data to continue from the same row with the rows as "
     "they are now"
 )
+
+
+def checkpoint_schedule(text: str | None) -> CheckpointSchedule:
+    """How often checkpoints are written, from ``100000`` (examples), ``30s`` or ``5m``."""
+    found = CheckpointSchedule()
+    if text is None:
+        return found
+    with suppress(ValueError, OverflowError):
+        is_time = text[-1:].isalpha()
+        number = parsed_seconds("", text) if is_time else int(float(text))
+        found = CheckpointSchedule(seconds=number) if is_time else CheckpointSchedule(rows=int(number or 0))
+    if not (found.rows or 0) > 0 and not (found.seconds or 0) > 0:  # neither is a number above 0
+        expected = "give a number of examples, such as 100000, or a time: 30s, 5m, 2h"
+        raise ValueError(f"--checkpoint-every {text}: {expected}.")
+    return found
 
 
 def train_stream(

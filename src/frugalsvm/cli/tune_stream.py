@@ -11,11 +11,11 @@ from frugalsvm.cli.first_rows import Examined, check_classes, check_enough, chec
 from frugalsvm.cli.interruption import Interruption
 from frugalsvm.cli.new_model import classes_for
 from frugalsvm.cli.options import DataOptions, TrainOptions, scale_flag
-from frugalsvm.cli.progress import Progress, ProgressLine
+from frugalsvm.cli.progress import ProgressLine
 from frugalsvm.cli.saved_run import save_run
-from frugalsvm.cli.training_loop import learn_stream
 from frugalsvm.cli.tune_outcome import TuneOutcome
 from frugalsvm.pipelines import StreamPipeline
+from frugalsvm.pipelines.prequential import Progress, learn_stream
 from frugalsvm.stream_search import StreamTuner
 from frugalsvm.streams.pipes import grouped, pipe_for
 from frugalsvm.words import counted, percent

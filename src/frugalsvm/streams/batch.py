@@ -9,7 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-__all__ = ["Batch", "dropped", "rebatched", "rows_after", "rows_between", "rows_taken", "stacked"]
+__all__ = [
+    "Batch",
+    "dropped",
+    "labels_of",
+    "rebatched",
+    "rows_after",
+    "rows_between",
+    "rows_of",
+    "rows_taken",
+    "stacked",
+]
 
 
 class Batch(NamedTuple):
@@ -59,6 +69,22 @@ def _each_part(batch: Batch, take: Any, start: int) -> Batch:
     y = None if batch.y is None else take(batch.y)
     weights = None if batch.weights is None else take(batch.weights)
     return Batch(take(batch.X), y, weights, start, columns)
+
+
+def rows_of(batch: Batch) -> Any:
+    """What a pipeline takes: the numbers, with the columns of text if there are any."""
+    return batch.X if batch.columns is None else (batch.X, batch.columns)
+
+
+def labels_of(batch: Batch) -> np.ndarray:
+    """Labels; numbers without fractions, which text files have as well, are integers. Without labels, all are 0."""
+    y: Any = batch.y
+    if y is None:
+        return np.zeros(batch.n_rows, np.int64)
+    if y.dtype.kind != "f":
+        return y.astype(str) if y.dtype.kind == "O" else y
+    whole = y.astype(np.int64)
+    return whole if np.array_equal(whole, y) else y
 
 
 def rows_between(batch: Batch, first: int, last: int) -> Batch:

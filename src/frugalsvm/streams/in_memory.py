@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm.cli.data import rows_of
-from frugalsvm.streams.batch import stacked
+from frugalsvm.streams.batch import rows_of, stacked
 
 __all__ = ["Read", "joined_rows", "read_rows"]
 
