@@ -13,6 +13,7 @@ from frugalsvm.cli.flag_rules import flag_named
 from frugalsvm.cli.options import DataOptions
 
 __all__ = [
+    "READING",
     "SCALES",
     "TASKS",
     "YES_OR_NO",
@@ -153,6 +154,7 @@ Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
 Device = Annotated[str | None, typer.Option(help="Device that computes scores: cpu, cuda, cuda:1 or auto.")]
 
 
+# The flags of reading rows, with their defaults
 _READING: dict[str, tuple[Any, Any]] = {
     "data": (DataFiles, Parameter.empty),
     "format": (Format, None),
@@ -162,16 +164,16 @@ _READING: dict[str, tuple[Any, Any]] = {
     "delimiter": (Delimiter, None),
     "decimal": (Decimal, None),
     "thousands": (Thousands, None),
-    "ignore": (Ignore, None),
-}
-_LEARNING: dict[str, tuple[Any, Any]] = {
     "categorical": (Categorical, None),
+    "ignore": (Ignore, None),
     "missing": (Missing, "median"),
     "shuffle": (Shuffle, "auto"),
     "hash_features": (HashFeatures, None),
     "features": (Features, None),
     "seed": (Seed, 0),
 }
+_LEARNING = ("categorical", "missing", "shuffle", "hash_features", "features", "seed")  # of rows to be learned only
+READING = tuple(name for name in _READING if name != "data")
 
 
 def reading_flags(*, learns: bool = False) -> Callable[[Callable], Callable]:
@@ -179,7 +181,7 @@ def reading_flags(*, learns: bool = False) -> Callable[[Callable], Callable]:
 
     def declared(command: Callable) -> Callable:
         own = [each for each in signature(command).parameters.values() if each.kind is not Parameter.VAR_KEYWORD]
-        more = _READING | (_LEARNING if learns else {})
+        more = {name: each for name, each in _READING.items() if learns or name not in _LEARNING}
         made = [Parameter(name, Parameter.KEYWORD_ONLY, default=d, annotation=a) for name, (a, d) in more.items()]
         command.__signature__ = Signature([*own, *made])  # type: ignore[attr-defined]
         return command

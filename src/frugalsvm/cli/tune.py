@@ -12,30 +12,18 @@ from frugalsvm.cli.catalogue import ALGORITHMS, AUTO, CATALOGUE, CLASSES, KERNEL
 from frugalsvm.cli.errors import check_folder, reported
 from frugalsvm.cli.flag_rules import applies, driver_of, flag_named, refusal
 from frugalsvm.cli.flags import (
+    READING,
     Algorithm,
-    BadLine,
-    Categorical,
-    DataFiles,
-    Decimal,
-    Delimiter,
-    Features,
-    Format,
-    HashFeatures,
-    Header,
-    Ignore,
     Json,
     Kernel,
-    Label,
     Metric,
-    Missing,
-    Seed,
-    Shuffle,
-    Thousands,
     check_metric_flag,
     checked_choice,
     data_options,
     given_flags,
+    reading_flags,
     source_of,
+    wrong,
 )
 from frugalsvm.cli.options import TrainOptions
 
@@ -43,28 +31,11 @@ __all__ = ["tune"]
 
 _OF_ONE_MODEL = ("budget", "kernel", "metric")
 _BUDGET = 500
-# Flags of reading, which `train` needs as well.
-_READING = (
-    "format",
-    "label",
-    "on_bad_line",
-    "header",
-    "delimiter",
-    "decimal",
-    "thousands",
-    "categorical",
-    "ignore",
-    "missing",
-    "shuffle",
-    "hash_features",
-    "features",
-    "seed",
-)
 
 
+@reading_flags(learns=True)
 def tune(
     context: typer.Context,
-    data: DataFiles,
     algorithm: Algorithm = None,
     time_budget: Annotated[str | None, typer.Option(help="Time limit: 60s, 5min, 1h. Default: a few minutes.")] = None,
     kernel: Kernel = "rbf",
@@ -82,21 +53,8 @@ def tune(
     model: Annotated[
         Path | None, typer.Option(help="Also write the winning model, if rows are read once (- or --once).")
     ] = None,
-    format: Format = None,
-    label: Label = None,
-    on_bad_line: BadLine = "fail",
-    header: Header = "auto",
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
-    thousands: Thousands = None,
-    categorical: Categorical = None,
-    ignore: Ignore = None,
-    missing: Missing = "median",
-    shuffle: Shuffle = "auto",
-    hash_features: HashFeatures = None,
-    features: Features = None,
-    seed: Seed = 0,
     as_json: Json = False,
+    **reading: Any,
 ) -> None:
     """Compare algorithms on rows of a file, or tune one (-a); on a pipe, candidates learn side by side."""
     values, given = dict(context.params), given_flags(context)
@@ -112,15 +70,11 @@ def _tune(values: dict[str, Any], given: Collection[str]) -> None:
     read_once = values["once"] or is_read_once(source)
     algorithm = _algorithm(values, given, read_once=read_once)
     if algorithm in CATALOGUE and not CATALOGUE[algorithm].streams:
-        raise typer.BadParameter(
-            f"{algorithm} chooses its parameters by itself: `frugalsvm train -a {algorithm}`.", param_hint="--algorithm"
-        )
+        raise wrong("algorithm", f"{algorithm} chooses its parameters by itself: `frugalsvm train -a {algorithm}`.")
     if algorithm in CATALOGUE and CATALOGUE[algorithm].task != CLASSES:
-        raise typer.BadParameter(
-            f"{algorithm} learns {CATALOGUE[algorithm].task}, and `tune` compares classifiers: "
-            f"`frugalsvm train -a {algorithm}` chooses its parameters by itself.",
-            param_hint="--algorithm",
-        )
+        instead = f"`frugalsvm train -a {algorithm}` chooses its parameters by itself"
+        what = f"{algorithm} learns {CATALOGUE[algorithm].task}, and `tune` compares classifiers"
+        raise wrong("algorithm", f"{what}: {instead}.")
     checked_choice("--algorithm", algorithm, ALGORITHMS)
     checked_choice("--kernel", values["kernel"], KERNELS)
     check_metric_flag(values["metric"], values["kernel"])
@@ -172,14 +126,10 @@ def _refuse(values: dict[str, Any], given: Collection[str], algorithm: str, *, r
     if algorithm == AUTO:
         for name in _OF_ONE_MODEL:
             if name in given:
-                raise typer.BadParameter(
-                    "auto chooses that by itself: leave it out, or name another algorithm (`frugalsvm algorithms`).",
-                    param_hint=flag_named(name),
-                )
+                other = "leave it out, or name another algorithm (`frugalsvm algorithms`)"
+                raise wrong(name, f"auto chooses that by itself: {other}.")
         if values["missing"] == "mean":
-            raise typer.BadParameter(
-                "--algorithm auto imputes medians, not means: choose median, skip or fail.", param_hint="--missing"
-            )
+            raise wrong("missing", "--algorithm auto imputes medians, not means: choose median, skip or fail.")
     else:
         refused = refusal([name for name in ("budget", "metric") if name in given], "stream", algorithm)
         if refused is not None:
@@ -187,16 +137,14 @@ def _refuse(values: dict[str, Any], given: Collection[str], algorithm: str, *, r
     if read_once:
         for name, why in (("rows", "all rows are learned, once"), ("time_budget", "it ends when the rows do")):
             if name in given:
-                raise typer.BadParameter(f"{why}: leave it out.", param_hint=flag_named(name))
+                raise wrong(name, f"{why}: leave it out.")
     elif values["model"] is not None:
-        raise typer.BadParameter(
-            "candidates learn only part of the rows: `frugalsvm train --config` trains a model with what -o writes.",
-            param_hint="--model",
-        )
+        instead = "`frugalsvm train --config` trains a model with what -o writes"
+        raise wrong("model", f"candidates learn only part of the rows: {instead}.")
 
 
 def _reading_flags(values: dict[str, Any], given: Collection[str], best: dict[str, Any]) -> dict[str, Any]:
     """Flags about reading that were given, and that `train` takes for the best."""
     driver = driver_of({"dask": None, "device": None, **best})
-    names = [name for name in _READING if name in given and applies(name, driver, best["algorithm"])]
+    names = [name for name in READING if name in given and applies(name, driver, best["algorithm"])]
     return {flag_named(name).removeprefix("--"): values[name] for name in names}
