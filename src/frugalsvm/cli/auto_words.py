@@ -23,7 +23,8 @@ class SearchProgress(Status):
     def __init__(self, limit: float | None = None, *, quiet: bool = True):
         super().__init__(self.words, quiet=quiet)
         self._limit, self._start = limit, time.monotonic()
-        self._n_tried, self._best, self._latest = 0, float("-inf"), {}
+        self._n_tried, self._best = 0, float("-inf")
+        self._latest: dict[str, Any] = {}  # candidate
         self._stage, self._stage_start = "", self._start  # what goes on without candidates, and since when
 
     def __call__(self, event: dict[str, Any]) -> None:

@@ -60,7 +60,8 @@ def predict(
         _refuse_rate(fitted, model, alarm_rate)
         width = None if interval is None else _half_width(fitted, model, interval)
         opened = open_for(fitted, model, options, has_labels=labeled)
-        predicted, columns = partial(fitted.predict, **where), []
+        predicted: Callable[[Any], Any] = partial(fitted.predict, **where)
+        columns: list[Callable[[Any], Any]] = []
         if is_outlier_detector(fitted):
             names = [name for name in ("score_samples", "p_values") if scores and hasattr(fitted, name)]
             columns = [getattr(fitted, name) for name in names]

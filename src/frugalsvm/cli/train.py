@@ -30,12 +30,14 @@ from frugalsvm.cli.flags import (
     source_of,
     wrong,
 )
-from frugalsvm.cli.options import TrainOptions
+from frugalsvm.cli.options import DataOptions, TrainOptions
 
 if TYPE_CHECKING:
     from frugalsvm.cli.outcome import Outcome
 
 __all__ = ["train"]
+
+_Asked = tuple[DataOptions, TrainOptions, Path]  # what is read, what is trained, and the file to write
 
 
 @reading_flags(learns=True)
@@ -164,7 +166,7 @@ def _train(values: dict[str, Any], given: Collection[str]) -> None:
     check_folder(target)
     check_writable(target)
     with ending_cleanly(), compiling_shown(quiet=quiet), locked(target):
-        outcome = _DRIVERS[driver](values, given, data_options(values), options, target, quiet=quiet)
+        outcome = _DRIVERS[driver](values, given, (data_options(values), options, target), quiet=quiet)
     tell_outcome(outcome, as_json=values["as_json"])
 
 
@@ -275,7 +277,7 @@ def _label(text: str) -> Any:
         return text
 
 
-def _as_stream(values: dict[str, Any], given: Collection[str], *asked: Any, quiet: bool) -> "Outcome":
+def _as_stream(values: dict[str, Any], given: Collection[str], asked: _Asked, *, quiet: bool) -> "Outcome":
     from frugalsvm.cli.train_stream import checkpoint_schedule, train_stream
 
     data, options, target = asked
@@ -286,7 +288,7 @@ def _as_stream(values: dict[str, Any], given: Collection[str], *asked: Any, quie
     return train_stream(data, options, target, every, quiet=quiet, given=given, **how)
 
 
-def _by_comparison(values: dict[str, Any], given: Collection[str], *asked: Any, quiet: bool) -> "Outcome":
+def _by_comparison(values: dict[str, Any], given: Collection[str], asked: _Asked, *, quiet: bool) -> "Outcome":
     from frugalsvm.cli.train_auto import AutoFlags, train_auto
     from frugalsvm.durations import parsed_seconds
     from frugalsvm.streams.pipes import is_read_once
@@ -296,12 +298,12 @@ def _by_comparison(values: dict[str, Any], given: Collection[str], *asked: Any, 
     flags = AutoFlags(parsed_seconds("time_budget", values["time_budget"]), values["task"], values["device"], kernel)
 
     def as_stream(algorithm: str) -> "Outcome":
-        return _as_stream(values, given, data, options._replace(algorithm=algorithm), target, quiet=quiet)
+        return _as_stream(values, given, (data, options._replace(algorithm=algorithm), target), quiet=quiet)
 
     return train_auto(*asked, flags, None if is_read_once(values["data"]) else as_stream, quiet=quiet)
 
 
-def _in_memory(values: dict[str, Any], given: Collection[str], *asked: Any, quiet: bool) -> "Outcome":
+def _in_memory(values: dict[str, Any], given: Collection[str], asked: _Asked, *, quiet: bool) -> "Outcome":
     from frugalsvm.cli.interruption import leaving_as_it_was
     from frugalsvm.cli.train_in_memory import train_in_memory
 
@@ -309,7 +311,7 @@ def _in_memory(values: dict[str, Any], given: Collection[str], *asked: Any, quie
         return train_in_memory(*asked, values["device"] or "cpu", values["c"], quiet=quiet)
 
 
-def _on_dask(values: dict[str, Any], given: Collection[str], *asked: Any, quiet: bool) -> "Outcome":
+def _on_dask(values: dict[str, Any], given: Collection[str], asked: _Asked, *, quiet: bool) -> "Outcome":
     from frugalsvm.cli.interruption import leaving_as_it_was
     from frugalsvm.cli.train_dask import DaskFlags, TlsFiles, train_dask
 

@@ -109,7 +109,7 @@ def model_facts(contents: dict[str, Any]) -> list[tuple[str, str]]:
 def _kernel(kernel: Any, gamma: Any) -> str:
     if isinstance(kernel, dict):  # a sum, whose terms have gammas of their own
         return f"sum of {', '.join(term['kernel'] for term in kernel['terms'])}"
-    has_gamma = kernel not in KERNELS or "gamma" in KERNELS[kernel]._fields
+    has_gamma = kernel not in KERNELS or hasattr(KERNELS[kernel], "gamma")
     return str(kernel) if gamma is None or not has_gamma else f"{kernel}, gamma {_short(gamma)}"
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 __all__ = ["Coded", "CodedText", "coded", "coded_text", "is_nothing", "tells_rows_apart"]
 
-_SEVERAL = 20  # texts, of which so many may differ by chance
+_SEVERAL = 20  # texts: most of fewer may differ by chance
 
 
 class Coded(NamedTuple):

@@ -20,7 +20,7 @@ class Figure(NamedTuple):
     """What a stream tells about a model before it is done: the mean of something that is counted for each row."""
 
     name: str
-    count: str  # the name that the sum of it has in checkpoints
+    total: str  # the name that the sum of it has in checkpoints
     words: str
     counted: Callable[[np.ndarray, np.ndarray], np.ndarray]  # from predictions and labels
     of_mean: Callable[[float], float] = float
@@ -51,7 +51,7 @@ class Progress:
         self.total: int = counts.get("total", self.rows)  # examples learned, in all passes
         self.seen: int = counts.get("seen", self.rows)  # rows of the first pass that were predicted, if they could be
         self.tested: int = counts.get("tested", 0)  # predicted before they were learned
-        self._sum = counts.get(self._figure.count, 0.0 if task == NUMBERS else 0)  # of what is counted of each row
+        self._sum = counts.get(self._figure.total, 0.0 if task == NUMBERS else 0)  # of what is counted of each row
         self._recent = RecentMean(counts.get("recent", ()))  # of the same
         self.quantiles: dict[str, Any] = {}  # of a finished run: which shares of rows are below them
         self.saved: int = self.total  # examples in the last checkpoint
@@ -92,7 +92,7 @@ class Progress:
 
     def counts(self) -> dict[str, Any]:
         counts = {name: getattr(self, name) for name in ("rows", "total", "seen", "tested")}
-        return {**counts, self._figure.count: self._sum, "recent": self._recent.saved()}
+        return {**counts, self._figure.total: self._sum, "recent": self._recent.saved()}
 
 
 class CheckpointSchedule(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from difflib import get_close_matches
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from frugalsvm.exceptions import Sentence
 from frugalsvm.streams.bad_lines import StreamError, shown
@@ -86,7 +86,7 @@ class Schema(NamedTuple):
         return any(column.name != unnamed(index) for index, column in enumerate(self.columns))
 
 
-def schema_of(columns: list | None) -> Schema | None:
+def schema_of(columns: list | None) -> Any:
     """The schema that a model file describes by name, kind and role of each column."""
     from frugalsvm.persist import ModelFileError
 
