@@ -11,11 +11,11 @@ from frugalsvm.cli import tune_file
 from frugalsvm.cli.app import app
 from frugalsvm.cli.candidates import Candidate, Learned, OutOfTime
 from frugalsvm.cli.comparison import compare, lead_of, recommended, table_rows, verdict
-from frugalsvm.cli.sampled_rows import sample_rows
 from frugalsvm.datasets import make_checkerboard
 from frugalsvm.persist import describe, load
 from frugalsvm.pipelines.prequential import learn_stream
 from frugalsvm.streams.batch import Batch
+from frugalsvm.streams.sampled_rows import sample_rows
 
 
 def invoke(*arguments, code=0, data=None):

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from frugalsvm.cli.options import TrainOptions
-from frugalsvm.cli.sampled_rows import RowSampler
 from frugalsvm.streams.batch import labels_of, rows_of, rows_taken
+from frugalsvm.streams.sampled_rows import RowSampler
 
 __all__ = ["held_quantiles", "sampler_for"]
 
