@@ -1,4 +1,4 @@
-"""What `frugalsvm algorithms` says: ``python -m benchmarks.algorithms``, for cli/measured.py and docs/choosing.rst.
+"""What `frugalsvm algorithms` says: ``python -m benchmarks.algorithms``, for `measured.py` and docs/choosing.rst.
 
 Every algorithm as `frugalsvm train -a NAME` runs it with no other flag, parameters chosen on the first rows, on 10,000
 and 100,000 rows of ijcnn1 (22 features, 2 classes) and 10,000 of mnist (784 features, 10 classes). Seconds are CPU
@@ -21,8 +21,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.__main__ import machine
-from frugalsvm.cli.candidates import Candidate, OutOfTime, auto, low_rank, own_choice
 from frugalsvm.cli.catalogue import AUTO, CATALOGUE, CLASSES, task_for
+from frugalsvm.cli.commands.candidates import Candidate, OutOfTime, auto, low_rank, own_choice
 from frugalsvm.cli.options import TrainOptions
 from frugalsvm.datasets import load
 from frugalsvm.streams.batch import Batch

@@ -148,7 +148,7 @@ def write_rows(path, n_rows, kind):
 def seconds_to_start():
     """How long it takes until a process begins to read."""
     start = time.perf_counter()
-    subprocess.run([sys.executable, "-c", "import frugalsvm.cli.app, frugalsvm.cli.train_stream"], check=True)
+    subprocess.run([sys.executable, "-c", "import frugalsvm.cli.app, frugalsvm.cli.commands.train_stream"], check=True)
     return time.perf_counter() - start
 
 

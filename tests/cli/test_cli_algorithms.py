@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from frugalsvm.cli.app import app
 from frugalsvm.cli.catalogue import ALGORITHMS
-from frugalsvm.cli.measured import CASES, MEASURED
+from frugalsvm.cli.words.measured import CASES, MEASURED
 
 DOCUMENTED = Path(__file__).resolve().parents[2] / "docs" / "measured" / "algorithms.csv"
 

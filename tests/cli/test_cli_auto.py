@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 
 from frugalsvm.auto._report import as_dict
 from frugalsvm.cli.app import app
-from frugalsvm.cli.auto_words import SearchProgress, tried_rows
-from frugalsvm.cli.task import task_of
-from frugalsvm.cli.train import _default_algorithm
+from frugalsvm.cli.commands.train import _default_algorithm
+from frugalsvm.cli.words.auto_words import SearchProgress, tried_rows
+from frugalsvm.cli.words.task import task_of
 from frugalsvm.datasets import make_checkerboard
 from frugalsvm.persist import load
 from frugalsvm.streams import in_memory

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import frugalsvm
 from frugalsvm.arrays import namespace as device_arrays
 from frugalsvm.cli.app import app
-from frugalsvm.cli.info import EXTRAS
+from frugalsvm.cli.commands.info import EXTRAS
 from frugalsvm.datasets import make_checkerboard
 from frugalsvm.streams import in_memory
 
@@ -187,7 +187,7 @@ class TestInfo:
             assert words in said
 
     def test_what_is_missing(self, monkeypatch):
-        monkeypatch.setattr("frugalsvm.cli.info.find_spec", lambda name: None)
+        monkeypatch.setattr("frugalsvm.cli.commands.info.find_spec", lambda name: None)
         monkeypatch.setattr(device_arrays, "find_spec", lambda name: None)
         told = json.loads(invoke("info", "--json"))
         for name, extra in told["extras"].items():

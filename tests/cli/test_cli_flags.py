@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 from frugalsvm.cli import catalogue
 from frugalsvm.cli.app import app
 from frugalsvm.cli.catalogue import ALGORITHMS, AUTO, CATALOGUE, L1_KERNELS
+from frugalsvm.cli.commands.train_stream import checkpoint_schedule
 from frugalsvm.cli.flag_rules import DRIVERS, TABLE, applies, flag_named, has_driver, refusal
-from frugalsvm.cli.train_stream import checkpoint_schedule
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.pipelines.prequential import CheckpointSchedule

@@ -8,8 +8,9 @@ import pytest
 from typer.testing import CliRunner
 
 from frugalsvm import BSGDClassifier
-from frugalsvm.cli import saved_run, train_stream
 from frugalsvm.cli.app import app
+from frugalsvm.cli.commands import train_stream
+from frugalsvm.cli.io import saved_run
 from frugalsvm.persist import describe, load
 from frugalsvm.pipelines import StreamPipeline
 

@@ -7,8 +7,9 @@ import pytest
 from sklearn.metrics import roc_auc_score
 from typer.testing import CliRunner
 
-from frugalsvm.cli import saved_run, train_stream
 from frugalsvm.cli.app import app
+from frugalsvm.cli.commands import train_stream
+from frugalsvm.cli.io import saved_run
 from frugalsvm.persist import load
 
 N_ROWS, N_UNUSUAL = 6000, 20

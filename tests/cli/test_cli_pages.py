@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 from frugalsvm import ASSETClassifier, KernelSum, KernelTerm, save
 from frugalsvm.cli.app import app
-from frugalsvm.cli.evaluation_page import print_evaluation
-from frugalsvm.cli.page import Page
+from frugalsvm.cli.words.evaluation_page import print_evaluation
+from frugalsvm.cli.words.page import Page
 from frugalsvm.metrics.confusion import confusions, per_class, worst_first
 
 FAST = ["-a", "bsgd", "--gamma", "1", "--alpha", "1e-4", "--budget", "100", "--quiet"]

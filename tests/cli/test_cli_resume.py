@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from frugalsvm.cli import saved_run, train_stream
 from frugalsvm.cli.app import app
+from frugalsvm.cli.commands import train_stream
+from frugalsvm.cli.io import saved_run
 from frugalsvm.persist import describe, load, save
 from frugalsvm.persist.atomic import previous_of
 from frugalsvm.persist.locking import locked

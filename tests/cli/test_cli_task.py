@@ -98,7 +98,7 @@ def test_prices_as_classes_in_python():
 
 def test_prices_as_classes_on_a_cluster(tmp_path):
     pytest.importorskip("dask.dataframe")
-    from frugalsvm.cli.dask_table import read_table
+    from frugalsvm.cli.io.dask_table import read_table
     from frugalsvm.cli.options import DataOptions
 
     (tmp_path / "rows.csv").write_text(text())

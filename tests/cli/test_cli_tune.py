@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from frugalsvm.cli import tune_file
 from frugalsvm.cli.app import app
-from frugalsvm.cli.candidates import Candidate, Learned, OutOfTime
-from frugalsvm.cli.comparison import compare, lead_of, recommended, table_rows, verdict
+from frugalsvm.cli.commands import tune_file
+from frugalsvm.cli.commands.candidates import Candidate, Learned, OutOfTime
+from frugalsvm.cli.commands.comparison import compare, lead_of, recommended, table_rows, verdict
 from frugalsvm.datasets import make_checkerboard
 from frugalsvm.persist import describe, load
 from frugalsvm.pipelines.prequential import learn_stream
@@ -150,7 +150,7 @@ class TestStreams:
             signal.raise_signal(signal.SIGINT)
             learn_stream(*arguments, **flags)
 
-        monkeypatch.setattr("frugalsvm.cli.tune_stream.learn_stream", interrupted)
+        monkeypatch.setattr("frugalsvm.cli.commands.tune_stream.learn_stream", interrupted)
         command = ["tune", folder / "large.csv", "--once", "--budget", 30, "-o", tmp_path / "best.toml"]
         result = invoke(*command, code=130)
         assert "Interrupted after 4,096 rows" in result.stderr

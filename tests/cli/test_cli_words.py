@@ -11,7 +11,7 @@ from frugalsvm.cli import console
 from frugalsvm.cli.app import app
 from frugalsvm.cli.console import compiling_shown
 from frugalsvm.cli.errors import Exit, reported
-from frugalsvm.cli.wording import in_flags
+from frugalsvm.cli.words.wording import in_flags
 from frugalsvm.compiling import notice
 from frugalsvm.streams import StreamError, open_stream
 

@@ -17,8 +17,8 @@ from distributed import LocalCluster  # noqa: E402
 from distributed.security import Security  # noqa: E402
 
 from frugalsvm import load  # noqa: E402
+from frugalsvm.cli.commands.train_dask import DaskFlags, TlsFiles, _client, train_dask  # noqa: E402
 from frugalsvm.cli.options import DataOptions, TrainOptions  # noqa: E402
-from frugalsvm.cli.train_dask import DaskFlags, TlsFiles, _client, train_dask  # noqa: E402
 from frugalsvm.datasets import make_checkerboard  # noqa: E402
 from frugalsvm.persist import describe  # noqa: E402
 

@@ -16,8 +16,8 @@ from distributed import Client  # noqa: E402
 from typer.testing import CliRunner  # noqa: E402
 
 from frugalsvm import load  # noqa: E402
-from frugalsvm.cli import train_dask as module  # noqa: E402
 from frugalsvm.cli.app import app  # noqa: E402
+from frugalsvm.cli.commands import train_dask as module  # noqa: E402
 
 
 @pytest.fixture(scope="module")

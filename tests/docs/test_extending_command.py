@@ -47,7 +47,7 @@ def test_the_page_shows_the_file():
 
 def test_every_command_is_in_the_file_of_its_name():
     assert [command.callback.__module__ for command in app.registered_commands] == [
-        f"frugalsvm.cli.{name}" for name in COMMANDS
+        f"frugalsvm.cli.commands.{name}" for name in COMMANDS
     ]
 
 

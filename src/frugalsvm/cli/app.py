@@ -1,7 +1,7 @@
 """The program `frugalsvm` and its commands.
 
-A command is a function with flags, in the file of its name. Commands import what they need when they run, so that
-``--help`` is quick.
+A command is a function with flags, in the file of its name in `commands`. Commands import what they need when they run,
+so that ``--help`` is quick.
 """
 
 from importlib import import_module
@@ -55,4 +55,4 @@ def _main(
 
 
 for name in COMMANDS:
-    app.command()(getattr(import_module(f"frugalsvm.cli.{name}"), name))
+    app.command()(getattr(import_module(f"frugalsvm.cli.commands.{name}"), name))

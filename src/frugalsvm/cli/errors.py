@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from frugalsvm.cli.console import Exit, compiling_shown, nobody_reads, tell_wrong
-from frugalsvm.cli.wording import advised, flag_for
+from frugalsvm.cli.words.wording import advised, flag_for
 
 __all__ = ["Exit", "check_folder", "fail", "reported"]
 

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm.cli.candidates import Candidate, Learned, OutOfTime
 from frugalsvm.cli.catalogue import AUTO
+from frugalsvm.cli.commands.candidates import Candidate, Learned, OutOfTime
 from frugalsvm.selection.judging import mean_gain
 from frugalsvm.streams.batch import Batch, labels_of, rows_between, rows_of, rows_taken
 from frugalsvm.words import percent, seconds_words, size_of

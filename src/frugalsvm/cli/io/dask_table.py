@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frugalsvm.cli.data import FIRST_ROWS
-from frugalsvm.cli.first_rows import many_texts
+from frugalsvm.cli.io.first_rows import many_texts
 from frugalsvm.cli.options import DataOptions
-from frugalsvm.cli.task import many_classes, task_of, task_words
+from frugalsvm.cli.words.task import many_classes, task_of, task_words
 from frugalsvm.streams.columns import unnamed
 from frugalsvm.streams.dates import days_in
 from frugalsvm.streams.lines import Block

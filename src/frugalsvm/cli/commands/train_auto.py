@@ -15,16 +15,16 @@ import numpy as np
 from scipy.sparse import issparse
 
 from frugalsvm.auto import AutoSVC, AutoSVR
-from frugalsvm.cli.auto_words import SearchProgress, sentences_of, tried_rows
 from frugalsvm.cli.catalogue import AUTO
 from frugalsvm.cli.console import tell
 from frugalsvm.cli.data import open_data
-from frugalsvm.cli.first_rows import Examined, examine
-from frugalsvm.cli.interruption import leaving_as_it_was
+from frugalsvm.cli.io.first_rows import Examined, examine
+from frugalsvm.cli.io.interruption import leaving_as_it_was
+from frugalsvm.cli.io.saved_run import save_run
 from frugalsvm.cli.options import DataOptions, TrainOptions
-from frugalsvm.cli.outcome import Outcome
-from frugalsvm.cli.saved_run import save_run
-from frugalsvm.cli.task import Task, many_classes, task_of, task_words
+from frugalsvm.cli.words.auto_words import SearchProgress, sentences_of, tried_rows
+from frugalsvm.cli.words.outcome import Outcome
+from frugalsvm.cli.words.task import Task, many_classes, task_of, task_words
 from frugalsvm.exceptions import ManyClassesWarning
 from frugalsvm.pipelines.prequential import Progress
 from frugalsvm.streams.in_memory import joined_rows, read_rows

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from frugalsvm.cli.catalogue import CLASSES, FOR_NUMBERS, NUMBERS, task_for
+from frugalsvm.cli.commands.new_model import classes_for, new_model, with_own_choices
 from frugalsvm.cli.console import Status, tell
 from frugalsvm.cli.data import BATCH_ROWS, Opened, name_features, of_classes_only, open_data, reading_for
-from frugalsvm.cli.data_report import SHOWN_BAD_LINES, counts_of, tell_end
-from frugalsvm.cli.first_rows import (
+from frugalsvm.cli.io.first_rows import (
     Examined,
     check_classes,
     check_numbers,
@@ -21,14 +21,14 @@ from frugalsvm.cli.first_rows import (
     tell_task,
     with_label_column,
 )
-from frugalsvm.cli.interruption import Interruption
-from frugalsvm.cli.new_model import classes_for, new_model, with_own_choices
+from frugalsvm.cli.io.interruption import Interruption
+from frugalsvm.cli.io.quantiles import held_quantiles, sampler_for
+from frugalsvm.cli.io.saved_run import SavedRun, check_same_flags, load_run, save_run
 from frugalsvm.cli.options import DataOptions, TrainOptions
-from frugalsvm.cli.outcome import Outcome
-from frugalsvm.cli.progress import ProgressLine
-from frugalsvm.cli.quantiles import held_quantiles, sampler_for
-from frugalsvm.cli.saved_run import SavedRun, check_same_flags, load_run, save_run
-from frugalsvm.cli.task import task_of
+from frugalsvm.cli.words.data_report import SHOWN_BAD_LINES, counts_of, tell_end
+from frugalsvm.cli.words.outcome import Outcome
+from frugalsvm.cli.words.progress import ProgressLine
+from frugalsvm.cli.words.task import task_of
 from frugalsvm.core.lookahead import BLOCK_ROWS
 from frugalsvm.durations import parsed_seconds
 from frugalsvm.pipelines.prequential import CheckpointSchedule, Progress, learn_stream

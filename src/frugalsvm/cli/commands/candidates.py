@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frugalsvm.cli.catalogue import AUTO, CATALOGUE, new_estimator
+from frugalsvm.cli.commands.new_model import chosen_by_itself, classes_for, new_model, with_own_choices
+from frugalsvm.cli.commands.train_auto import fit_auto
+from frugalsvm.cli.commands.train_in_memory import fit_in_memory
 from frugalsvm.cli.data import BATCH_ROWS
-from frugalsvm.cli.first_rows import Prepared, prepared
-from frugalsvm.cli.new_model import chosen_by_itself, classes_for, new_model, with_own_choices
+from frugalsvm.cli.io.first_rows import Prepared, prepared
 from frugalsvm.cli.options import TrainOptions, scale_flag
-from frugalsvm.cli.task import Task
-from frugalsvm.cli.train_auto import fit_auto
-from frugalsvm.cli.train_in_memory import fit_in_memory
+from frugalsvm.cli.words.task import Task
 from frugalsvm.compiling.notice import show_compiling
 from frugalsvm.persist import save
 from frugalsvm.stream_search import StreamTuner

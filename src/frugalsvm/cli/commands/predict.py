@@ -50,8 +50,8 @@ def predict(
         import numpy as np
         from sklearn.base import is_outlier_detector
 
-        from frugalsvm.cli.data_report import tell_skipped
-        from frugalsvm.cli.model_input import device_arguments, open_for, tell_surprises
+        from frugalsvm.cli.io.model_input import device_arguments, open_for, tell_surprises
+        from frugalsvm.cli.words.data_report import tell_skipped
         from frugalsvm.persist import load
 
         fitted = load(model)

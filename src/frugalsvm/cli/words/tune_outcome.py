@@ -5,7 +5,7 @@ from shlex import quote
 from typing import Any, NamedTuple
 
 from frugalsvm.cli.console import print_json
-from frugalsvm.cli.page import Page
+from frugalsvm.cli.words.page import Page
 
 __all__ = ["TuneOutcome", "flag_words", "print_tuned"]
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from frugalsvm.cli.catalogue import maintenance_for, quantile_settings
 from frugalsvm.cli.console import tell
 from frugalsvm.cli.options import DataOptions, TrainOptions
-from frugalsvm.cli.outcome import Outcome
+from frugalsvm.cli.words.outcome import Outcome
 
 if TYPE_CHECKING:
-    from frugalsvm.cli.dask_table import Table
+    from frugalsvm.cli.io.dask_table import Table
 
 __all__ = ["DaskFlags", "TlsFiles", "train_dask"]
 
@@ -43,7 +43,7 @@ def train_dask(data: DataOptions, options: TrainOptions, output: Path, flags: Da
         raise ImportError(
             f"--dask needs {error.name}, which is not installed: pip install 'frugalsvm[dask]'."
         ) from error
-    from frugalsvm.cli.dask_table import read_table
+    from frugalsvm.cli.io.dask_table import read_table
     from frugalsvm.pipelines import ColumnEncoder
 
     flags = flags._replace(task=_task(options, flags))
@@ -84,7 +84,7 @@ def _labels_of(options: TrainOptions, flags: DaskFlags) -> str | None:
 
 def _scale(options: TrainOptions, data: DataOptions, table: "Table") -> bool | str:
     """What a pipeline is told, by the first rows."""
-    from frugalsvm.cli.first_rows import chosen_scale
+    from frugalsvm.cli.io.first_rows import chosen_scale
     from frugalsvm.pipelines import MissingValueFiller
     from frugalsvm.pipelines.frames import split_frame
 

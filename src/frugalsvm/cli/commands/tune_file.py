@@ -4,15 +4,15 @@ from functools import partial
 
 import numpy as np
 
-from frugalsvm.cli.candidates import Candidate, auto, low_rank, own_choice, tuned
 from frugalsvm.cli.catalogue import AUTO
-from frugalsvm.cli.comparison import Compared, compare, recommended, table_rows, verdict
+from frugalsvm.cli.commands.candidates import Candidate, auto, low_rank, own_choice, tuned
+from frugalsvm.cli.commands.comparison import Compared, compare, recommended, table_rows, verdict
 from frugalsvm.cli.console import Status, compiling_shown, tell
 from frugalsvm.cli.data import open_data
-from frugalsvm.cli.first_rows import Examined, check_enough, check_size, examine
+from frugalsvm.cli.io.first_rows import Examined, check_enough, check_size, examine
 from frugalsvm.cli.options import DataOptions, TrainOptions
-from frugalsvm.cli.task import task_of
-from frugalsvm.cli.tune_outcome import TuneOutcome
+from frugalsvm.cli.words.task import task_of
+from frugalsvm.cli.words.tune_outcome import TuneOutcome
 from frugalsvm.streams.batch import labels_of, rows_taken
 from frugalsvm.streams.sampled_rows import Sample, sample_rows
 from frugalsvm.words import counted

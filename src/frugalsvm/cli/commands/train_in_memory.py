@@ -13,11 +13,11 @@ from frugalsvm.arrays.namespace import arrays_on
 from frugalsvm.cli.catalogue import CATALOGUE, CLASSES, NUMBERS, new_estimator, task_for
 from frugalsvm.cli.console import Status, tell
 from frugalsvm.cli.data import open_data
-from frugalsvm.cli.data_report import SHOWN_BAD_LINES, counts_of, tell_end
-from frugalsvm.cli.first_rows import examine, prepared, tell_task
+from frugalsvm.cli.io.first_rows import examine, prepared, tell_task
+from frugalsvm.cli.io.saved_run import save_run
 from frugalsvm.cli.options import DataOptions, TrainOptions
-from frugalsvm.cli.outcome import Outcome
-from frugalsvm.cli.saved_run import save_run
+from frugalsvm.cli.words.data_report import SHOWN_BAD_LINES, counts_of, tell_end
+from frugalsvm.cli.words.outcome import Outcome
 from frugalsvm.pipelines import StreamPipeline
 from frugalsvm.pipelines.prequential import Progress
 from frugalsvm.streams.batch import labels_of

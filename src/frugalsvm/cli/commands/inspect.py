@@ -18,7 +18,7 @@ def inspect(
 ) -> None:
     """Show what is in a model file."""
     from frugalsvm.cli.console import print_json
-    from frugalsvm.cli.page import print_written
+    from frugalsvm.cli.words.page import print_written
 
     with reported(of_model=model):
         from frugalsvm.explain.model_card import card_of
@@ -38,7 +38,7 @@ def inspect(
 
 def _print(contents: dict[str, Any], title: str) -> None:
     """Print what a model file holds, for people."""
-    from frugalsvm.cli.page import Page
+    from frugalsvm.cli.words.page import Page
     from frugalsvm.explain.model_facts import data_facts, file_facts, kind_of, model_facts
 
     page = Page()

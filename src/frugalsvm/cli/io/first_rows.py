@@ -10,10 +10,10 @@ import numpy as np
 from frugalsvm.cli.catalogue import CATALOGUE, CLASSES
 from frugalsvm.cli.console import tell
 from frugalsvm.cli.data import FIRST_ROWS, Opened, open_data
-from frugalsvm.cli.data_report import tell_notes
 from frugalsvm.cli.flags import YES_OR_NO
 from frugalsvm.cli.options import DataOptions
-from frugalsvm.cli.task import many_classes, task_of, task_words
+from frugalsvm.cli.words.data_report import tell_notes
+from frugalsvm.cli.words.task import many_classes, task_of, task_words
 from frugalsvm.pipelines import ColumnEncoder, MissingValueFiller
 from frugalsvm.pipelines.coded import tells_rows_apart
 from frugalsvm.pipelines.encoder import joined

@@ -5,7 +5,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from frugalsvm.cli.page import Page
+from frugalsvm.cli.words.page import Page
 from frugalsvm.metrics.confusion import worst_first
 from frugalsvm.words import percent
 

@@ -63,7 +63,7 @@ def tune(
 
 
 def _tune(values: dict[str, Any], given: Collection[str]) -> None:
-    from frugalsvm.cli.tune_outcome import flag_words, print_tuned
+    from frugalsvm.cli.words.tune_outcome import flag_words, print_tuned
     from frugalsvm.streams.pipes import is_read_once
 
     source = source_of(values["data"])
@@ -88,11 +88,11 @@ def _tune(values: dict[str, Any], given: Collection[str]) -> None:
     budgets = tuple(values["budget"] or (_BUDGET,))
     data = data_options({**values, "data": source})
     if read_once:
-        from frugalsvm.cli.tune_stream import tune_stream
+        from frugalsvm.cli.commands.tune_stream import tune_stream
 
         told = tune_stream(data, options, budgets, values["model"], quiet=values["as_json"])
     else:
-        from frugalsvm.cli.tune_file import tune_file
+        from frugalsvm.cli.commands.tune_file import tune_file
         from frugalsvm.durations import parsed_seconds
 
         limit = parsed_seconds("time_budget", values["time_budget"])

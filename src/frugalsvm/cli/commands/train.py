@@ -33,7 +33,7 @@ from frugalsvm.cli.flags import (
 from frugalsvm.cli.options import DataOptions, TrainOptions
 
 if TYPE_CHECKING:
-    from frugalsvm.cli.outcome import Outcome
+    from frugalsvm.cli.words.outcome import Outcome
 
 __all__ = ["train"]
 
@@ -136,8 +136,8 @@ def train(
 
 def _train(values: dict[str, Any], given: Collection[str]) -> None:
     """Train as the flags say, and tell what came of it; ``given`` are the flags that somebody gave."""
-    from frugalsvm.cli.interruption import ending_cleanly
-    from frugalsvm.cli.outcome import tell_outcome
+    from frugalsvm.cli.io.interruption import ending_cleanly
+    from frugalsvm.cli.words.outcome import tell_outcome
     from frugalsvm.persist.atomic import check_writable
     from frugalsvm.persist.locking import locked
 
@@ -278,7 +278,7 @@ def _label(text: str) -> Any:
 
 
 def _as_stream(values: dict[str, Any], given: Collection[str], asked: _Asked, *, quiet: bool) -> "Outcome":
-    from frugalsvm.cli.train_stream import checkpoint_schedule, train_stream
+    from frugalsvm.cli.commands.train_stream import checkpoint_schedule, train_stream
 
     data, options, target = asked
     if options.forgets and data.shuffle == "auto":
@@ -289,7 +289,7 @@ def _as_stream(values: dict[str, Any], given: Collection[str], asked: _Asked, *,
 
 
 def _by_comparison(values: dict[str, Any], given: Collection[str], asked: _Asked, *, quiet: bool) -> "Outcome":
-    from frugalsvm.cli.train_auto import AutoFlags, train_auto
+    from frugalsvm.cli.commands.train_auto import AutoFlags, train_auto
     from frugalsvm.durations import parsed_seconds
     from frugalsvm.streams.pipes import is_read_once
 
@@ -304,16 +304,16 @@ def _by_comparison(values: dict[str, Any], given: Collection[str], asked: _Asked
 
 
 def _in_memory(values: dict[str, Any], given: Collection[str], asked: _Asked, *, quiet: bool) -> "Outcome":
-    from frugalsvm.cli.interruption import leaving_as_it_was
-    from frugalsvm.cli.train_in_memory import train_in_memory
+    from frugalsvm.cli.commands.train_in_memory import train_in_memory
+    from frugalsvm.cli.io.interruption import leaving_as_it_was
 
     with leaving_as_it_was(asked[-1]):  # the CPU is the device of algorithms which learn all rows at once anyway
         return train_in_memory(*asked, values["device"] or "cpu", values["c"], quiet=quiet)
 
 
 def _on_dask(values: dict[str, Any], given: Collection[str], asked: _Asked, *, quiet: bool) -> "Outcome":
-    from frugalsvm.cli.interruption import leaving_as_it_was
-    from frugalsvm.cli.train_dask import DaskFlags, TlsFiles, train_dask
+    from frugalsvm.cli.commands.train_dask import DaskFlags, TlsFiles, train_dask
+    from frugalsvm.cli.io.interruption import leaving_as_it_was
 
     tls = TlsFiles(values["dask_tls_ca"], values["dask_tls_cert"], values["dask_tls_key"])
     with leaving_as_it_was(asked[-1]):

@@ -7,7 +7,7 @@ from typing import Any
 from frugalsvm.cli.console import tell
 from frugalsvm.cli.data import FIRST_ROWS, Opened
 from frugalsvm.cli.options import DataOptions
-from frugalsvm.cli.wording import in_flags
+from frugalsvm.cli.words.wording import in_flags
 
 __all__ = ["SHOWN_BAD_LINES", "counts_of", "skipped_words", "tell_end", "tell_notes", "tell_skipped"]
 

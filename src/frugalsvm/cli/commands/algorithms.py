@@ -35,7 +35,7 @@ _WHICH = (
 def algorithms(as_json: Json = False) -> None:
     """Show which algorithm suits which task, and what each costs."""
     from frugalsvm.cli.console import print_json
-    from frugalsvm.cli.measured import CASES, MEASURED
+    from frugalsvm.cli.words.measured import CASES, MEASURED
 
     rows = [_AUTO]
     rows += [
@@ -53,8 +53,8 @@ def algorithms(as_json: Json = False) -> None:
 
 
 def _print(rows: list[dict[str, str]]) -> None:
-    from frugalsvm.cli.measured import CASES, MEASURED
-    from frugalsvm.cli.page import Page
+    from frugalsvm.cli.words.measured import CASES, MEASURED
+    from frugalsvm.cli.words.page import Page
 
     page = Page()
     page.heading("Which to take")
@@ -72,7 +72,7 @@ def _print(rows: list[dict[str, str]]) -> None:
 
 def _figures(name: str, found: dict[str, Any]) -> dict[str, str]:
     """A line of the table of figures."""
-    from frugalsvm.cli.measured import CASES
+    from frugalsvm.cli.words.measured import CASES
     from frugalsvm.words import percent, seconds_words, size_of
 
     line = {"algorithm": name}

@@ -8,7 +8,7 @@ import numpy as np
 from frugalsvm.cli.catalogue import CATALOGUE, CLASSES, NOVELTIES, WITHOUT_GAMMA, new_estimator
 from frugalsvm.cli.console import Status
 from frugalsvm.cli.data import FIRST_ROWS
-from frugalsvm.cli.first_rows import Prepared, prepared
+from frugalsvm.cli.io.first_rows import Prepared, prepared
 from frugalsvm.cli.options import TrainOptions
 from frugalsvm.pipelines import StreamPipeline
 

@@ -41,13 +41,13 @@ def explain(
 ) -> None:
     """Show how much each column raised or lowered the prediction of each row, and which columns matter."""
     from frugalsvm.cli.console import print_json
-    from frugalsvm.cli.page import Page, print_written
+    from frugalsvm.cli.words.page import Page, print_written
 
     options = data_options(reading)
     with reported(of_model=model):
         if html is not None:
             check_folder(html)
-        from frugalsvm.cli.model_input import tell_surprises
+        from frugalsvm.cli.io.model_input import tell_surprises
         from frugalsvm.explain import has_exact_shares
         from frugalsvm.persist import load
 
@@ -82,7 +82,7 @@ def _first_rows(fitted: Any, model: Path, options: Any, n_rows: int, labeled: bo
     """The first rows of the data, as the model takes them, and what they have that its training data had not."""
     import numpy as np
 
-    from frugalsvm.cli.model_input import open_for, surprises_in
+    from frugalsvm.cli.io.model_input import open_for, surprises_in
     from frugalsvm.streams.batch import rows_of, rows_taken, stacked
 
     opened, parts, left = open_for(fitted, model, options, has_labels=labeled), [], n_rows
@@ -99,7 +99,7 @@ def _first_rows(fitted: Any, model: Path, options: Any, n_rows: int, labeled: bo
 
 def _sampled_rows(fitted: Any, model: Path, options: Any, n_rows: int, labeled: bool) -> tuple[Any, str]:
     """Background rows, drawn at random from all rows of a file, since many files are sorted; and what they are."""
-    from frugalsvm.cli.model_input import open_for
+    from frugalsvm.cli.io.model_input import open_for
     from frugalsvm.streams.batch import rows_of
     from frugalsvm.streams.sampled_rows import sample_rows
 

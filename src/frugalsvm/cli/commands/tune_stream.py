@@ -3,17 +3,17 @@
 from pathlib import Path
 from typing import Any
 
-from frugalsvm.cli.candidates import flags_of, settings_for
+from frugalsvm.cli.commands.candidates import flags_of, settings_for
+from frugalsvm.cli.commands.new_model import classes_for
 from frugalsvm.cli.console import Status, tell
 from frugalsvm.cli.data import BATCH_ROWS, Opened, name_features, open_data
-from frugalsvm.cli.data_report import tell_end
-from frugalsvm.cli.first_rows import Examined, check_classes, check_enough, check_size, examine, prepared
-from frugalsvm.cli.interruption import Interruption
-from frugalsvm.cli.new_model import classes_for
+from frugalsvm.cli.io.first_rows import Examined, check_classes, check_enough, check_size, examine, prepared
+from frugalsvm.cli.io.interruption import Interruption
+from frugalsvm.cli.io.saved_run import save_run
 from frugalsvm.cli.options import DataOptions, TrainOptions, scale_flag
-from frugalsvm.cli.progress import ProgressLine
-from frugalsvm.cli.saved_run import save_run
-from frugalsvm.cli.tune_outcome import TuneOutcome
+from frugalsvm.cli.words.data_report import tell_end
+from frugalsvm.cli.words.progress import ProgressLine
+from frugalsvm.cli.words.tune_outcome import TuneOutcome
 from frugalsvm.pipelines import StreamPipeline
 from frugalsvm.pipelines.prequential import Progress, learn_stream
 from frugalsvm.stream_search import StreamTuner

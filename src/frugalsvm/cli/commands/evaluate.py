@@ -38,7 +38,7 @@ def evaluate(
 ) -> None:
     """Measure a model on labeled rows."""
     from frugalsvm.cli.console import print_json
-    from frugalsvm.cli.evaluation_page import draw_confusion, print_evaluation, write_curve
+    from frugalsvm.cli.words.evaluation_page import draw_confusion, print_evaluation, write_curve
 
     options = data_options(reading)
     for flag, value in (("curve", curve), ("window", window)):
@@ -46,8 +46,8 @@ def evaluate(
             raise wrong(flag, "it needs --prequential.")
     with reported(of_model=model):
         from frugalsvm.cli.catalogue import CLASSES, NOVELTIES
-        from frugalsvm.cli.data_report import tell_skipped
-        from frugalsvm.cli.model_input import device_arguments, open_for, tell_surprises
+        from frugalsvm.cli.io.model_input import device_arguments, open_for, tell_surprises
+        from frugalsvm.cli.words.data_report import tell_skipped
         from frugalsvm.explain.model_contents import task_of_model
         from frugalsvm.metrics.collected import scores_for
         from frugalsvm.metrics.windows import Curve

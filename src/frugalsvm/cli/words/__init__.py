@@ -1,0 +1,1 @@
+"""What the commands say: pages, lines of progress, outcomes, and sentences with flags."""
