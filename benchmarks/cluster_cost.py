@@ -30,7 +30,7 @@ from frugalsvm.dask._cluster import Cluster
 from frugalsvm.dask._preparing import Rows
 from frugalsvm.dask._refit import Refit, rows_for
 from frugalsvm.lowrank.backends.compiled import StoredRows
-from frugalsvm.lowrank.backends.partition_sums import Place, moments_of, summed
+from frugalsvm.lowrank.backends.partition_sums import Iterate, moments_of, summed
 from frugalsvm.lowrank.backends.partitions import PartitionedProblem, options_for
 from frugalsvm.lowrank.losses import Hinge
 from frugalsvm.lowrank.maps import raw_rows
@@ -93,8 +93,8 @@ def asset_constants(X, y):
     parameters = np.zeros((1, whitening.n_features + 1))
 
     def moments(n_sampled):
-        place = Place(0, parameters, 0.1, Options(), n_sampled / n, True)
-        return moments_of(blocks, place, np.random.default_rng(0))
+        iterate = Iterate(0, parameters, 0.1, Options(), n_sampled / n, True)
+        return moments_of(blocks, iterate, np.random.default_rng(0))
 
     def direction():
         whole = PartitionedProblem(task, None, n, penalty)

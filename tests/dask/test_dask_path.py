@@ -96,7 +96,7 @@ def test_passes_are_shared(client, monkeypatch):
     shared = passes.count("answers_of")
     passes.clear()
     DaskASSETClassifier(client=client, **{**ASSET, "C": 1000.0}).fit(*divided(X, y))
-    assert shared <= 2 * passes.count("told") + 5
+    assert shared <= 2 * passes.count("evaluated") + 5
 
 
 @pytest.mark.slow

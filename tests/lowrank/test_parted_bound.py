@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from test_rounds import PENALTY, asked, divided, partitioned, problem
 
-from frugalsvm.lowrank.backends.partition_sums import Place, dual_of_part, moments_of
+from frugalsvm.lowrank.backends.partition_sums import Iterate, dual_of_part, moments_of
 from frugalsvm.lowrank.continuation import solve
 from frugalsvm.lowrank.duality import lower_bounds
 from frugalsvm.lowrank.losses import Hinge, SquaredHinge
@@ -21,15 +21,15 @@ def near_the_optimum(task):
 
 
 def direction_at(task, parameters):
-    place = Place(0, parameters, SMOOTHING, CAREFUL, 1.0, True)
-    moments, whole = asked([task])(moments_of, place), partitioned([task])
+    iterate = Iterate(0, parameters, SMOOTHING, CAREFUL, 1.0, True)
+    moments, whole = asked([task])(moments_of, iterate), partitioned([task])
     inverse = whole.hessian(moments, CAREFUL, None).preconditioner(CAREFUL, None)
     return inverse.solve(-whole.gradient(parameters, moments))
 
 
 def dual_over(parts, parameters, directions, lengths):
-    place = Place(0, parameters, SMOOTHING, CAREFUL, 1.0, True, directions, lengths)
-    return asked(parts)(dual_of_part, place)
+    iterate = Iterate(0, parameters, SMOOTHING, CAREFUL, 1.0, True, directions, lengths)
+    return asked(parts)(dual_of_part, iterate)
 
 
 @pytest.mark.parametrize("intercept", [True, False])

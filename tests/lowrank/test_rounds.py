@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from frugalsvm.lowrank.backends.compiled import StoredRows
-from frugalsvm.lowrank.backends.partition_sums import Place, mean_iterates, moments_of, summed
+from frugalsvm.lowrank.backends.partition_sums import Iterate, mean_iterates, moments_of, summed
 from frugalsvm.lowrank.backends.partitions import OPTIONS, PartitionedProblem
 from frugalsvm.lowrank.continuation import solve
 from frugalsvm.lowrank.losses import Hinge, SquaredHinge
@@ -41,7 +41,7 @@ def divided(task, n_parts):
 
 def asked(parts):
     """What asks these parts, one after the other."""
-    return lambda function, place: summed([function([part], place, np.random.default_rng(0)) for part in parts])
+    return lambda function, iterate: summed([function([part], iterate, np.random.default_rng(0)) for part in parts])
 
 
 def partitioned(parts, sample=None, penalty=PENALTY):
@@ -50,7 +50,7 @@ def partitioned(parts, sample=None, penalty=PENALTY):
 
 
 def told(parts, parameters):
-    return asked(parts)(moments_of, Place(0, parameters, 0.1, Options(), 1.0, True))
+    return asked(parts)(moments_of, Iterate(0, parameters, 0.1, Options(), 1.0, True))
 
 
 @pytest.mark.parametrize("loss", [Hinge(), SquaredHinge()], ids=["hinge", "squared"])
@@ -147,7 +147,9 @@ def test_the_smoothed_objective_is_above_the_hinge_and_that_of_a_smooth_loss_is_
 def test_a_sample_of_the_curvature_is_scaled_to_all_rows():
     task = problem(SquaredHinge(), n_rows=4000, n_outputs=1)
     whole, some = (
-        moments_of(divided(task, 4), Place(0, np.zeros((1, 5)), 0.1, Options(), share, True), np.random.default_rng(0))
+        moments_of(
+            divided(task, 4), Iterate(0, np.zeros((1, 5)), 0.1, Options(), share, True), np.random.default_rng(0)
+        )
         for share in (1.0, 0.25)
     )
     assert np.linalg.norm(whole.curvatures - some.curvatures) < 0.1 * np.linalg.norm(whole.curvatures)

@@ -88,8 +88,8 @@ def _job(rounds: Rounds, candidate: _Candidate, rng: np.random.Generator) -> Cal
         sample = sample._replace(weights=sample.weights * fold.keeps(rounds.training.sample_places))
 
     def solved(ask):
-        def asked(function, place):
-            return ask(Question(function, place, fold))
+        def asked(function, iterate):
+            return ask(Question(function, iterate, fold))
 
         problem = PartitionedProblem(sample, asked, rounds.n_rows, candidate.penalty, whole=fold is not None)
         return solve(problem, Sample(*sample[:3]), options_of(rounds), rng)

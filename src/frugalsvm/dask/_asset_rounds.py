@@ -7,13 +7,13 @@ import numpy as np
 from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.dask._asset_tasks import (
     Shared,
+    evaluated,
     features_kept,
     mean_of_epochs,
     one_epoch,
     rule_for,
     sample_problem,
     targets_of,
-    told,
 )
 from frugalsvm.dask._base import Training
 from frugalsvm.estimators.calibrated import is_calibrated
@@ -44,9 +44,9 @@ class _Partitions:
     def __init__(self, cluster, sources, shared: Shared):
         self.cluster, self.sources, self._broadcast = cluster, sources, cluster.broadcast(shared)
 
-    def ask(self, function, place):
-        place = self.cluster.broadcast(place)
-        return self.reduced(told, summed, place, function)
+    def ask(self, function, iterate):
+        iterate = self.cluster.broadcast(iterate)
+        return self.reduced(evaluated, summed, iterate, function)
 
     def reduced(self, function, join, *arguments):
         """What all partitions tell, as one."""

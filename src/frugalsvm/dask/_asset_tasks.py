@@ -8,10 +8,10 @@ import numpy as np
 from frugalsvm.arrays.namespace import HOST
 from frugalsvm.arrays.sources import dense_rows
 from frugalsvm.compiling.threads import blas_threads
-from frugalsvm.dask._preparing import Rows, own
+from frugalsvm.dask._preparing import Rows, as_made_here
 from frugalsvm.estimators.targets import TargetScale
 from frugalsvm.lowrank.backends.compiled import StoredRows
-from frugalsvm.lowrank.backends.partition_sums import Place, mean_iterates, summed
+from frugalsvm.lowrank.backends.partition_sums import Iterate, mean_iterates, summed
 from frugalsvm.lowrank.epochs import SCALE_ROWS, Steps, features_of, new_rule, parameters_of, started_at, take_steps
 from frugalsvm.lowrank.maps import raw_rows, raw_weights, whitening_of, width_of
 from frugalsvm.lowrank.problem import Problem
@@ -26,6 +26,7 @@ __all__ = [
     "Question",
     "Shared",
     "answers_of",
+    "evaluated",
     "feature_sums",
     "features_kept",
     "joined_answers",
@@ -36,7 +37,6 @@ __all__ = [
     "sample_problem",
     "scores_out_of_fold",
     "targets_of",
-    "told",
 ]
 
 _BLOCK = 8192  # rows whose features are computed at a time
@@ -85,9 +85,9 @@ def targets_of(rows: Rows, shared: Shared) -> tuple[np.ndarray, np.ndarray]:
 
 def features_kept(rows: Rows, shared: Shared) -> np.ndarray:
     """Raw features of all rows of a partition."""
-    feature_map = own(shared.feature_map)
+    feature_map = as_made_here(shared.feature_map)
     with blas_threads(None):
-        return raw_rows(feature_map, own(rows.X), np.empty((rows.n_rows, width_of(feature_map)), np.float32))
+        return raw_rows(feature_map, as_made_here(rows.X), np.empty((rows.n_rows, width_of(feature_map)), np.float32))
 
 
 def sample_problem(sample: Rows, shared: Shared) -> Problem:
@@ -107,7 +107,7 @@ def _whitening(feature_map):
     for known, whitening in _LATEST:
         if known is matrix:
             return whitening
-    whitening = whitening_with(own(matrix), width_of(feature_map))
+    whitening = whitening_with(as_made_here(matrix), width_of(feature_map))
     _LATEST[:] = [(matrix, whitening)]
     return whitening
 
@@ -115,7 +115,10 @@ def _whitening(feature_map):
 def _problem(table, targets, weights, shared, whitening) -> Problem:
     """The problem on some rows, whose features are in a table; of one class, these make the targets."""
     if shared.center is not None:
-        targets = -(table @ raw_weights(own(shared.feature_map), own(shared.center)[None]).T.astype(np.float32)).T
+        targets = -(
+            table
+            @ raw_weights(as_made_here(shared.feature_map), as_made_here(shared.center)[None]).T.astype(np.float32)
+        ).T
         targets = np.ascontiguousarray(targets)
     return Problem(StoredRows(table), targets, weights, shared.loss, 0.0, whitening, shared.intercept)
 
@@ -126,8 +129,8 @@ def _blocks(rows: Rows, features: np.ndarray | None, shared: Shared, first: int)
     Features are those that are kept, or they are computed for each block.
     """
     X, targets, weights = _examples(rows, shared, first)
-    feature_map, whitening = own(shared.feature_map), _whitening(shared.feature_map)
-    kept = None if features is None else own(features)[first:]
+    feature_map, whitening = as_made_here(shared.feature_map), _whitening(shared.feature_map)
+    kept = None if features is None else as_made_here(features)[first:]
     n_block = _BLOCK if kept is None else _KEPT_BLOCK
     scratch = np.empty((_BLOCK if kept is None else 0, width_of(feature_map)), np.float32)
     for start in range(0, len(weights), n_block):
@@ -137,11 +140,11 @@ def _blocks(rows: Rows, features: np.ndarray | None, shared: Shared, first: int)
         yield _problem(table, targets[:, part], weights[part], shared, whitening)
 
 
-def told(rows: Rows, features: np.ndarray | None, shared: Shared, place: Place, function: Callable) -> Any:
-    """What a partition tells at a place; see `frugalsvm.lowrank.backends.partition_sums`."""
-    place, rng = own(place), np.random.default_rng([rows.number, place.number])
+def evaluated(rows: Rows, features: np.ndarray | None, shared: Shared, iterate: Iterate, function: Callable) -> Any:
+    """What a function finds in a partition at an iterate; see `frugalsvm.lowrank.backends.partition_sums`."""
+    iterate, rng = as_made_here(iterate), np.random.default_rng([rows.number, iterate.number])
     with blas_threads(None):
-        return function(_blocks(rows, features, shared, 0 if place.whole else rows.n_validation), place, rng)
+        return function(_blocks(rows, features, shared, 0 if iterate.whole else rows.n_validation), iterate, rng)
 
 
 # --- values of C and folds --------------------------------------------------------------------------------------
@@ -162,7 +165,7 @@ class Question(NamedTuple):
     """What a problem, which leaves a fold out or the validation rows, wants to know of all partitions."""
 
     function: Callable
-    place: Place
+    iterate: Iterate
     fold: Fold | None
 
 
@@ -170,19 +173,19 @@ def answers_of(
     rows: Rows, features: np.ndarray | None, shared: Shared, questions: tuple[Question, ...]
 ) -> tuple[Any, ...]:
     """What a partition tells to several questions, in one pass: features are computed or read once for all."""
-    questions = tuple(map(own, questions))
-    rngs = [np.random.default_rng([rows.number, question.place.number]) for question in questions]
-    start = 0 if questions[0].place.whole else rows.n_validation
-    told: list[list] = [[] for _ in questions]
+    questions = tuple(map(as_made_here, questions))
+    rngs = [np.random.default_rng([rows.number, question.iterate.number]) for question in questions]
+    start = 0 if questions[0].iterate.whole else rows.n_validation
+    answers: list[list] = [[] for _ in questions]
     with blas_threads(None):
         for block in _blocks(rows, features, shared, start):
             places = np.arange(start, start + block.n_rows)
-            for found, question, rng in zip(told, questions, rngs, strict=True):
-                found.append(question.function(iter([_without(block, question.fold, places)]), question.place, rng))
+            for found, question, rng in zip(answers, questions, rngs, strict=True):
+                found.append(question.function(iter([_without(block, question.fold, places)]), question.iterate, rng))
             start += block.n_rows
         # Of no rows at all, there is as much to tell.
-        nothing = [question.function(iter(()), question.place, None) for question in questions]
-    return tuple(summed([none, *found]) for none, found in zip(nothing, told, strict=True))
+        nothing = [question.function(iter(()), question.iterate, None) for question in questions]
+    return tuple(summed([none, *found]) for none, found in zip(nothing, answers, strict=True))
 
 
 def _without(block: Problem, fold: Fold | None, places: np.ndarray) -> Problem:
@@ -190,7 +193,7 @@ def _without(block: Problem, fold: Fold | None, places: np.ndarray) -> Problem:
 
 
 def joined_answers(parts: list[tuple[Any, ...]]) -> tuple[Any, ...]:
-    """What several partitions told, as one."""
+    """What several partitions found, as one."""
     return tuple(map(summed, zip(*parts, strict=True)))
 
 
@@ -201,7 +204,7 @@ def scores_out_of_fold(
 
     ``parameters`` are of shape (n_folds, n_values, n_outputs, d + 1); scores of shape (n_values, n_outputs, n_rows).
     """
-    parameters = own(parameters)
+    parameters = as_made_here(parameters)
     n_folds, n_values, n_outputs, size = parameters.shape
     scores, start = np.empty((n_values, n_outputs, n_rows)), 0
     _, targets, weights = _examples(rows, shared)
@@ -244,13 +247,13 @@ def rows_below(
     rows: Rows, features: np.ndarray | None, n_most: int, shared: Shared, parameters: np.ndarray, score: float
 ) -> Any:
     """The first rows of a partition whose values are below a score; dense."""
-    parameters, found, start = own(parameters), [], 0
+    parameters, found, start = as_made_here(parameters), [], 0
     with blas_threads(None):
         for block in _blocks(rows, features, shared, 0):
             values = block.scores(parameters)[0]
             found.append(start + np.flatnonzero(values <= score))
             start += block.n_rows
-    return dense_rows(own(rows.X)[np.concatenate([np.zeros(0, np.int64), *found])[:n_most]])
+    return dense_rows(as_made_here(rows.X)[np.concatenate([np.zeros(0, np.int64), *found])[:n_most]])
 
 
 # --- subgradient steps ----------------------------------------------------------------------------------------
@@ -276,7 +279,7 @@ def one_epoch(
 ) -> tuple[np.ndarray, int]:
     """Parameters after steps on all rows of a partition, from the common ones, and how many steps there were."""
     X, targets, weights = _examples(rows, shared, rows.n_validation)
-    n_rows, parameters, feature_map = len(weights), own(parameters), own(shared.feature_map)
+    n_rows, parameters, feature_map = len(weights), as_made_here(parameters), as_made_here(shared.feature_map)
     if not n_rows:
         return parameters, 0
     order = np.random.default_rng([rows.number, number]).permutation(n_rows)
@@ -289,7 +292,7 @@ def one_epoch(
         if features is None:
             take_steps(steps, feature_map, X[order], targets[:, order], weights[order])
         else:
-            table = own(features)[rows.n_validation :]
+            table = as_made_here(features)[rows.n_validation :]
             learn(steps.loss, rule, _whitening(feature_map).features(table), targets, weights, order, state)
     return parameters_of(steps), n_rows
 

@@ -30,7 +30,7 @@ from frugalsvm.dask._cells_tasks import (
 )
 from frugalsvm.dask._cluster import Cluster, Parcel, client_for, opened
 from frugalsvm.dask._collections import Source
-from frugalsvm.dask._preparing import Overview, class_weights_of, overview_of, own
+from frugalsvm.dask._preparing import Overview, as_made_here, class_weights_of, overview_of
 from frugalsvm.estimators.local_learner import (
     Beginning,
     begin_local,
@@ -182,7 +182,7 @@ def _chosen(local: Any, cluster: Cluster, groups: list[Any], size: int) -> float
     every = np.concatenate([cells for parts in sizes for cells in parts])
     chosen = [places[k] for k in looked_at(every, size)]
     wanted = [(groups[group], [(place, cell)]) for group, place, cell in chosen]
-    cells = [own(examples) for (examples,) in cluster.each(some_cells, wanted)]
+    cells = [as_made_here(examples) for (examples,) in cluster.each(some_cells, wanted)]
     examples = Examples(
         np.concatenate([each.rows for each in cells]),
         np.concatenate([each.targets for each in cells], axis=1),
@@ -222,7 +222,7 @@ def _begun(local: Any, cluster: Cluster, groups: list[Any], size: int, C: float)
 
 def _parts(cluster: Cluster, groups: list[Any]) -> list[Any]:
     """What there is of each part, in the order of the parts."""
-    return [own(part) for parts in cluster.results(groups) for part in parts]
+    return [as_made_here(part) for parts in cluster.results(groups) for part in parts]
 
 
 def _finish(

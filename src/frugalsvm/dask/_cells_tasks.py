@@ -12,7 +12,7 @@ import numpy as np
 from frugalsvm.cells.solver import Examples, solved_cells
 from frugalsvm.cells.tree import Tree, cells_of
 from frugalsvm.cells.trunk import branch_of
-from frugalsvm.dask._preparing import Survey, checked, examined, own
+from frugalsvm.dask._preparing import Survey, as_made_here, checked, examined
 from frugalsvm.estimators.local_learner import known_targets, seen_by
 
 __all__ = [
@@ -92,7 +92,7 @@ def routed(number: int, X: Any, y: Any, weight: Any, first: int, route: Route) -
     """A partition, whose first row has a number, in pieces: one for each group of each tree."""
     X, y, weight, _ = checked(number, X, y, weight, route.estimator)
     known = np.arange(len(y)) if weight is None else np.flatnonzero(weight)
-    rows = own(seen_by(route.estimator, X[known]))
+    rows = as_made_here(seen_by(route.estimator, X[known]))
     targets = np.ascontiguousarray(known_targets(route.estimator, y[known]).T, rows.dtype)
     weights = _weights_of(targets, None if weight is None else weight[known], route.class_weights)
     pieces = []
@@ -108,7 +108,7 @@ def routed(number: int, X: Any, y: Any, weight: Any, first: int, route: Route) -
 
 
 def own_trees(trees: Sequence[Tree]) -> list[Tree]:
-    return [own(tree) for tree in trees]
+    return [as_made_here(tree) for tree in trees]
 
 
 def _weights_of(targets: np.ndarray, weight: np.ndarray | None, class_weights: np.ndarray | None) -> np.ndarray:
@@ -151,7 +151,7 @@ def some_cells(parts: list[Part], wanted: Sequence[tuple[int, int]]) -> list[Exa
 
 def solved(parts: list[Part], kernel: Any, size: int, ridge: float) -> list[Solved]:
     """The machines in all cells of a group."""
-    return [_solved_part(own(part), kernel, size, ridge) for part in parts]
+    return [_solved_part(as_made_here(part), kernel, size, ridge) for part in parts]
 
 
 def _solved_part(part: Part, kernel: Any, size: int, ridge: float) -> Solved:

@@ -27,12 +27,12 @@ __all__ = [
     "Overview",
     "Plan",
     "Rows",
+    "as_made_here",
     "check_numbers",
     "checked",
     "examined",
     "naming",
     "overview_of",
-    "own",
     "prepared",
     "raw_sample",
     "rows_together",
@@ -101,11 +101,11 @@ class Rows(NamedTuple):
         return len(self.labels)
 
     def part(self, chosen: slice | np.ndarray) -> tuple[Any, np.ndarray, np.ndarray | None]:
-        weights = None if self.weights is None else own(self.weights)[chosen]
-        return own(self.X)[chosen], own(self.labels)[chosen], weights
+        weights = None if self.weights is None else as_made_here(self.weights)[chosen]
+        return as_made_here(self.X)[chosen], as_made_here(self.labels)[chosen], weights
 
 
-def own(value: Any) -> Any:
+def as_made_here(value: Any) -> Any:
     """Arrays as they are when they are made here, also in tuples.
 
     What comes from another machine may be read-only or not aligned, for which other machine code is compiled, and that
@@ -114,7 +114,7 @@ def own(value: Any) -> Any:
     if isinstance(value, np.ndarray) and value.dtype.kind in "biufV":
         return np.require(value, requirements=("C_CONTIGUOUS", "ALIGNED", "WRITEABLE"))
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*map(own, value))
+        return type(value)(*map(as_made_here, value))
     return value
 
 

@@ -10,7 +10,7 @@ from frugalsvm.budgeted.model_averaging import mean_coefficients, with_coefficie
 from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.core.expansion import Expansion, averaged_coefficients
 from frugalsvm.dask._base import DaskEstimator, Training, calibrate_on_validation, validation_accuracy
-from frugalsvm.dask._preparing import Rows, own
+from frugalsvm.dask._preparing import Rows, as_made_here
 from frugalsvm.dask._refit import Refit, rows_for
 from frugalsvm.estimators.bsgd import BSGDClassifier
 from frugalsvm.estimators.fit_warnings import warn_at_limit
@@ -136,9 +136,9 @@ class DaskBSGDClassifier(
         while n_rounds < self.max_iter and not done:
             n_rounds += 1
             clock += mean_rows
-            told = _one_round(learner, training, Round(n_rounds, clock - mean_rows, clock))
-            learner, refitted = self._chosen(local, training, *map(learner.advanced, told))
-            accuracy = self._told(local, refitted, training)
+            models = _one_round(learner, training, Round(n_rounds, clock - mean_rows, clock))
+            learner, refitted = self._chosen(local, training, *map(learner.advanced, models))
+            accuracy = self._tell(local, refitted, training)
             done = watch.note(accuracy, refitted) if training.validation.n_rows else False
         if training.validation.n_rows and not done and self.max_iter > 1:
             rising = f"the accuracy on the validation rows still rose within the last {self.n_iter_no_change} rounds"
@@ -160,7 +160,7 @@ class DaskBSGDClassifier(
         chosen = mean if len(training.rows) == 1 else refit.better(mean, single)
         return chosen, refit(chosen)
 
-    def _told(self, local, learner, training: Training):
+    def _tell(self, local, learner, training: Training):
         """Tell of a round; returns the accuracy on the validation rows."""
         local.set_learner(0, learner)
         accuracy = validation_accuracy(local, training.validation)
@@ -169,14 +169,14 @@ class DaskBSGDClassifier(
 
     def _post_round(self, local, training: Training, turn: "Round"):
         learner = local.learners[0]
-        told = training.cluster.reduced(
+        coefficients = training.cluster.reduced(
             learned_coefficients,
             mean_of_coefficients,
             [(rows,) for rows in training.rows],
             training.cluster.broadcast(learner),
             turn,
         )
-        self._told(local, learner._replace(expansion=with_coefficients(learner.expansion, told[0])), training)
+        self._tell(local, learner._replace(expansion=with_coefficients(learner.expansion, coefficients[0])), training)
 
 
 class Round(NamedTuple):
@@ -185,7 +185,7 @@ class Round(NamedTuple):
     ends: int
 
 
-class Told(NamedTuple):
+class Learned(NamedTuple):
     """What some partitions have learned."""
 
     mean: Expansion  # of all, inside the budget
@@ -200,17 +200,17 @@ class _Merging:
     def __init__(self, learner: Learner, n_seen: int):
         self._learner, self._n_seen = learner, n_seen
 
-    def __call__(self, told: list[Told]) -> Told:
-        told = [own(each) for each in told]
-        if len(told) == 1:
-            return told[0]
+    def __call__(self, parts: list[Learned]) -> Learned:
+        parts = [as_made_here(each) for each in parts]
+        if len(parts) == 1:
+            return parts[0]
         # The first of the largest: who runs what makes no difference.
-        single = max((each.single for each in told), key=lambda model: int(model.counts[0]["n_seen"]))
+        single = max((each.single for each in parts), key=lambda model: int(model.counts[0]["n_seen"]))
         with blas_threads(None):
-            return Told(self._learner.merged([each.mean for each in told], self._n_seen), single)
+            return Learned(self._learner.merged([each.mean for each in parts], self._n_seen), single)
 
 
-def _one_round(learner: Learner, training: Training, turn: Round) -> Told:
+def _one_round(learner: Learner, training: Training, turn: Round) -> Learned:
     """The models of all partitions after each has learned its rows."""
     return training.cluster.reduced(
         learned,
@@ -221,15 +221,15 @@ def _one_round(learner: Learner, training: Training, turn: Round) -> Told:
     )
 
 
-def learned(rows: Rows, learner: Learner, turn: Round) -> Told:
+def learned(rows: Rows, learner: Learner, turn: Round) -> Learned:
     """The model after the rows of a partition, as one of these examples alone."""
-    model = _after_pass(own(learner).restarted(turn.began), rows, turn).model_since(turn.began)
-    return Told(model, model)
+    model = _after_pass(as_made_here(learner).restarted(turn.began), rows, turn).model_since(turn.began)
+    return Learned(model, model)
 
 
 def learned_coefficients(rows: Rows, learner: Learner, turn: Round) -> tuple[np.ndarray, int]:
     """Coefficients of fixed support vectors, averaged over a pass over the rows of a partition."""
-    after = _after_pass(own(learner).restarted(turn.began).averaging(), rows, turn)
+    after = _after_pass(as_made_here(learner).restarted(turn.began).averaging(), rows, turn)
     return averaged_coefficients(after.expansion), rows.n_rows - rows.n_validation
 
 
@@ -239,10 +239,10 @@ def _after_pass(learner: Learner, rows: Rows, turn: Round) -> Learner:
         return learner.learn(X, labels, weights, _order(rows, turn, len(labels))) if len(labels) else learner
 
 
-def mean_of_coefficients(told: list[tuple[np.ndarray, int]]) -> tuple[np.ndarray, int]:
+def mean_of_coefficients(parts: list[tuple[np.ndarray, int]]) -> tuple[np.ndarray, int]:
     """The mean, and of how many examples it is."""
-    numbers = [n for _, n in told]
-    return mean_coefficients([values for values, _ in told], numbers), sum(numbers)
+    numbers = [n for _, n in parts]
+    return mean_coefficients([values for values, _ in parts], numbers), sum(numbers)
 
 
 def _order(rows: Rows, turn: Round, n_rows: int) -> np.ndarray | None:

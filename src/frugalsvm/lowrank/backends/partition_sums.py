@@ -2,7 +2,7 @@
 
 ``moments_of`` has the loss, its gradient and the Hessian of a sample of the rows near the margin, for a Newton step;
 ``dual_of_part`` what the dual variables add to a lower bound, as in `frugalsvm.lowrank.duality`. An intercept needs
-dual variables that sum to zero, and what has to be scaled down for it is not known before all have told: each tells
+dual variables that sum to zero, and what has to be scaled down for it is not known before all have answered: each tells
 sums of the positive and of the negative ones, which are scaled afterwards.
 
 ``blocks`` are compiled problems on some rows each, one after the other. `frugalsvm.lowrank.backends.partitions` says
@@ -23,12 +23,12 @@ from frugalsvm.lowrank.options import Options
 from frugalsvm.lowrank.problem import Point, regularized
 from frugalsvm.lowrank.visits import visited
 
-__all__ = ["Dual", "Moments", "Place", "dual_of_part", "mean_iterates", "moments_of", "summed"]
+__all__ = ["Dual", "Iterate", "Moments", "dual_of_part", "mean_iterates", "moments_of", "summed"]
 
 _GRAM_NUMBERS = 2**21  # features of rows that are multiplied with each other at a time
 
 
-class Place(NamedTuple):
+class Iterate(NamedTuple):
     """Where a round is: parameters, where they are to go, and how."""
 
     number: int
@@ -77,33 +77,33 @@ class Dual(NamedTuple):
 
 
 def summed(parts):
-    """Sums of sums: what several partitions told, in their order, as one."""
+    """Sums of sums: what several partitions found, in their order, as one."""
     first = parts[0]
     return type(first)(*(sum(values[1:], start=values[0]) for values in zip(*parts, strict=True)))
 
 
-def moments_of(blocks, place, rng):
-    """What a partition tells of the objective at a place.
+def moments_of(blocks, iterate, rng):
+    """What a partition tells of the objective at an iterate.
 
     ``blocks`` are problems on some rows each, one after the other: their features are read once, and only those of one
     block need to be there at a time. The curvature of a sample is scaled to that of all rows.
     """
-    n_rows, parameters, sums = 0, place.parameters, _Sums(len(place.parameters))
+    n_rows, parameters, sums = 0, iterate.parameters, _Sums(len(iterate.parameters))
     losses, excess, slope_sums = (np.zeros(shape) for shape in (len(parameters), len(parameters), (len(parameters), 1)))
     hessians, raw = [_Gram(parameters.shape[1]) for _ in parameters], None
     for block in blocks:
         raw = block.whitening.raw(parameters[:, :-1]) if raw is None else raw
         shifts = parameters[:, -1] if block.intercept else np.zeros(len(parameters))
-        scores, slopes, curvatures, gradient = visited(block, raw, shifts, place.smoothing, place.options.cut)
+        scores, slopes, curvatures, gradient = visited(block, raw, shifts, iterate.smoothing, iterate.options.cut)
         sums.add(block, gradient)
         if block.intercept:
             slope_sums += slopes.sum(axis=1, keepdims=True, dtype=np.float64)
         n_rows += block.n_rows
         losses += COMPILED.total(block, scores)
         if not block.loss.is_smooth:
-            excess += COMPILED.excess(block, scores, place.smoothing)
+            excess += COMPILED.excess(block, scores, iterate.smoothing)
         for hessian, curved in zip(hessians, curvatures, strict=True):
-            hessian.add(block, *_near_rows(block, curved, place, rng))
+            hessian.add(block, *_near_rows(block, curved, iterate, rng))
     slopes = np.hstack([sums.of_features(parameters.shape[1] - 1), slope_sums])
     return Moments(n_rows, losses, excess, slopes, np.array([hessian.triangle() for hessian in hessians]))
 
@@ -135,10 +135,10 @@ class _Sums:
         )
 
 
-def _near_rows(block, second, place, rng):
+def _near_rows(block, second, iterate, rng):
     """A sample of the rows near the margin of one output, and the roots of their curvatures."""
-    near = np.flatnonzero(second > place.options.near * second.max()) if second.any() else np.zeros(0, np.int64)
-    total, n_sampled = second.sum(dtype=np.float64), int(np.ceil(block.n_rows * place.sampled))
+    near = np.flatnonzero(second > iterate.options.near * second.max()) if second.any() else np.zeros(0, np.int64)
+    total, n_sampled = second.sum(dtype=np.float64), int(np.ceil(block.n_rows * iterate.sampled))
     if len(near) > n_sampled:
         near = near[COMPILED.choose(len(near), n_sampled, rng)]
     weights = second[near].astype(np.float64)
@@ -190,28 +190,28 @@ class _Gram:
         return np.concatenate([row[: i + 1] for i, row in enumerate(self._sum.T)])
 
 
-def _duals_of(blocks, place):
+def _duals_of(blocks, iterate):
     """Feasible dual variables of each block after a full step, with its scores and how a step changes them."""
     # Rows are read once.
-    for block, both in _with_scores(blocks, np.concatenate([place.parameters, place.directions])):
+    for block, both in _with_scores(blocks, np.concatenate([iterate.parameters, iterate.directions])):
         scores, changes = np.split(both, 2)
-        slopes = block.slopes(Point(place.parameters, scores), place.smoothing, place.options)
+        slopes = block.slopes(Point(iterate.parameters, scores), iterate.smoothing, iterate.options)
         duals = -(slopes.first + slopes.second * changes)
         yield block, block.loss.feasible(np, block.targets, duals, block.weights), scores, changes
 
 
-def dual_of_part(blocks, place, rng=None):
+def dual_of_part(blocks, iterate, rng=None):
     """What a partition tells of the dual objective, and its losses after the step."""
-    shape = 2, len(place.parameters)
+    shape = 2, len(iterate.parameters)
     n_rows, total, linear, losses, sums = 0, np.zeros(shape), np.zeros(shape), np.zeros(shape[1]), _Sums(2 * shape[1])
-    for block, duals, scores, changes in _duals_of(blocks, place):
+    for block, duals, scores, changes in _duals_of(blocks, iterate):
         sides = np.stack([np.maximum(duals, 0.0), np.minimum(duals, 0.0)])
         n_rows += block.n_rows
         total += sides.sum(axis=2, dtype=np.float64)
         linear += [conjugate_sums(np, block.loss, block.targets, side, block.weights) for side in sides]
         sums.add(block, block.rows.gradient(sides.reshape(2 * shape[1], -1)))
-        losses += COMPILED.total(block, scores + place.lengths[:, None].astype(np.float32) * changes)
-    return Dual(n_rows, total, linear, sums.of_features(place.parameters.shape[1] - 1).reshape(*shape, -1), losses)
+        losses += COMPILED.total(block, scores + iterate.lengths[:, None].astype(np.float32) * changes)
+    return Dual(n_rows, total, linear, sums.of_features(iterate.parameters.shape[1] - 1).reshape(*shape, -1), losses)
 
 
 def mean_iterates(iterates, weights):

@@ -5,7 +5,7 @@ each of them sums of the size of the model, however many rows there are. A round
 
 * ``moments_of``: every partition tells its loss, its gradient and the Hessian of a sample of its rows near the margin;
 * their sums (``summed``) give one direction for each output;
-* how far to go is told by a sample of all rows where the step is made; a step that makes the objective of all rows
+* how far to go is known from a sample of all rows where the step is made; a step that makes the objective of all rows
   larger after all is halved in the next round.
 
 One more round (``dual_of_part``) tells what no model can be below, as in `frugalsvm.lowrank.duality`.
@@ -16,8 +16,8 @@ mean of solutions that they find by themselves (``mean_iterates``) does: with 11
 partitions its accuracy was 99.12, 98.97 and 98.69 %, that of these rounds 99.1 % for all three. Means are right for
 subgradient steps, where a partition continues from the mean of the round before.
 
-Who asks the partitions is not known here: ``ask(function, place)`` returns the sum of ``function(blocks, place, rng)``
-over all of them, where ``blocks`` are compiled problems on some rows each. `frugalsvm.dask` has one.
+Who asks the partitions is not known here: ``ask(function, iterate)`` returns the sum over all of them of
+``function(blocks, iterate, rng)``, where ``blocks`` are compiled problems on some rows each. `frugalsvm.dask` has one.
 """
 
 from itertools import count
@@ -28,7 +28,7 @@ from scipy.linalg.blas import dsymv
 
 from frugalsvm.arrays.namespace import HOST
 from frugalsvm.lowrank.backends.compiled import COMPILED, regularized_hessian
-from frugalsvm.lowrank.backends.partition_sums import Moments, Place, dual_of_part, moments_of
+from frugalsvm.lowrank.backends.partition_sums import Iterate, Moments, dual_of_part, moments_of
 from frugalsvm.lowrank.hessian import Cholesky
 from frugalsvm.lowrank.options import Options
 from frugalsvm.lowrank.problem import Point, regularized
@@ -100,20 +100,20 @@ class _Curvatures:
     def __init__(self):
         self._smoothing, self._size, self._mean = None, 0.0, None
 
-    def with_new(self, told, smoothing, size):
+    def with_new(self, moments, smoothing, size):
         """Sums over all rows, as those of a round are; ``size`` is that of its sample."""
-        new = told.curvatures / np.float32(told.n_rows)
+        new = moments.curvatures / np.float32(moments.n_rows)
         older = _FADING * self._size if smoothing == self._smoothing else 0.0
         if older:
             new = (new * np.float32(size) + self._mean * np.float32(older)) / np.float32(size + older)
         self._smoothing, self._size, self._mean = smoothing, size + older, new
-        return new * np.float32(told.n_rows)
+        return new * np.float32(moments.n_rows)
 
 
 class _Made(NamedTuple):
     """A step that was made."""
 
-    place: Place
+    iterate: Iterate
     smoothed: np.ndarray  # objectives before it, of the smoothed losses
     measured: np.ndarray  # and of the losses as they are
 
@@ -133,7 +133,7 @@ class PartitionedProblem:
         self.rows, self.loss, self.intercept = sample.rows, sample.loss, sample.intercept
         self.n_outputs, self.n_features = sample.n_outputs, sample.n_features
         self._whole, self._is_fixed = bool(whole), whole is not None
-        self._n_rounds, self._made, self._told = 0, None, None
+        self._n_rounds, self._made, self._moments = 0, None, None
         self._curvatures = _Curvatures()
         self.measured = np.full(sample.n_outputs, np.nan)  # objectives before the last step
 
@@ -166,43 +166,43 @@ class PartitionedProblem:
     def slopes(self, point, smoothing, options) -> Moments:
         """What all partitions tell; a step before that made the objective larger went too far, and is halved first."""
         for n_halved in count():
-            place = self._place(point.parameters, smoothing, options)
-            told = self._ask(moments_of, place)
-            self.measured = told.objectives(point.parameters, self.penalty)
-            smoothed = self.measured + told.excess / told.n_rows
-            too_far = self._went_too_far(place, smoothed, n_halved)
+            iterate = self._iterate(point.parameters, smoothing, options)
+            moments = self._ask(moments_of, iterate)
+            self.measured = moments.objectives(point.parameters, self.penalty)
+            smoothed = self.measured + moments.excess / moments.n_rows
+            too_far = self._went_too_far(iterate, smoothed, n_halved)
             if not too_far.any():
                 break
-            self._take_back(point, np.where(too_far, 0.5, 1.0) * self._made.place.lengths)
+            self._take_back(point, np.where(too_far, 0.5, 1.0) * self._made.iterate.lengths)
         self._n_rounds += 1
-        told = told._replace(curvatures=self._curvatures.with_new(told, smoothing, options.sample))
-        self._told, self._made = told, _Made(place, smoothed, self.measured)
-        return told
+        moments = moments._replace(curvatures=self._curvatures.with_new(moments, smoothing, options.sample))
+        self._moments, self._made = moments, _Made(iterate, smoothed, self.measured)
+        return moments
 
-    def _went_too_far(self, place, smoothed, n_halved):
+    def _went_too_far(self, iterate, smoothed, n_halved):
         """For which outputs the last step, which was halved ``n_halved`` times, made all rows worse."""
         made = self._made
-        if made is not None and (made.place.smoothing, made.place.whole) == (place.smoothing, place.whole):
+        if made is not None and (made.iterate.smoothing, made.iterate.whole) == (iterate.smoothing, iterate.whole):
             return smoothed > made.smoothed * (1 + _ROUNDING)
         if made is not None and n_halved < _FEW:
             # The step was to reduce something similar; that may be smaller even where the step began.
             return self.measured > made.measured * (1 + _CLEARLY)
         return np.zeros(self.n_outputs, bool)
 
-    def _place(self, parameters, smoothing, options):
+    def _iterate(self, parameters, smoothing, options):
         n_sampled = options.sample * parameters.shape[1] // (1 if len(parameters) == 1 else options.several)
         sampled = min(n_sampled / self.n_rows, 1.0)
         options = options._replace(tell=None)  # whom to tell is here
-        return Place(self._n_rounds, parameters.copy(), smoothing, options, sampled, self._whole)
+        return Iterate(self._n_rounds, parameters.copy(), smoothing, options, sampled, self._whole)
 
-    def gradient(self, parameters, told):
-        gradients = told.slopes / told.n_rows
+    def gradient(self, parameters, moments):
+        gradients = moments.slopes / moments.n_rows
         gradients[:, :-1] += self.penalty * parameters[:, :-1]
         return gradients
 
-    def hessian(self, told, options, rng):
-        is_sampled = self._made is not None and self._made.place.sampled < 1.0
-        return _SummedHessian(self, told, _RIDGE if is_sampled else 0.0)
+    def hessian(self, moments, options, rng):
+        is_sampled = self._made is not None and self._made.iterate.sampled < 1.0
+        return _SummedHessian(self, moments, _RIDGE if is_sampled else 0.0)
 
     def along(self, point, changes, smoothing, start, lengths, active):
         """The sample tells only how slopes change along the step.
@@ -217,22 +217,22 @@ class PartitionedProblem:
         return start + scale * (sums[0] - begun[0]), scale * sums[1]
 
     def move(self, point, step):
-        place = self._made.place._replace(directions=step.directions, lengths=step.lengths)
-        self._made = self._made._replace(place=place)
+        iterate = self._made.iterate._replace(directions=step.directions, lengths=step.lengths)
+        self._made = self._made._replace(iterate=iterate)
         self._sample.move(point, step)
 
     def _take_back(self, point, lengths):
         """Be where the last step leads with other lengths."""
-        place = self._made.place
-        self._made = self._made._replace(place=place._replace(lengths=lengths))
-        point.parameters[:] = place.parameters + lengths[:, None] * place.directions
+        iterate = self._made.iterate
+        self._made = self._made._replace(iterate=iterate._replace(lengths=lengths))
+        point.parameters[:] = iterate.parameters + lengths[:, None] * iterate.directions
         point.scores[:] = self.scores(point.parameters)
 
     def objectives(self, point):
         return self.measured
 
     def excess(self, point, smoothing):
-        return self._told.excess / self._told.n_rows
+        return self._moments.excess / self._moments.n_rows
 
     def gains(self, before, reached, step):
         return 0.5 * step.decrements
@@ -242,20 +242,20 @@ class PartitionedProblem:
         before, (reached, bounds) = self.measured, self._certified()
         too_far = reached > before * (1 + _ROUNDING)
         if too_far.any():
-            self._take_back(point, np.where(too_far, 0.0, self._made.place.lengths))
+            self._take_back(point, np.where(too_far, 0.0, self._made.iterate.lengths))
             reached, bounds = self._certified()
         self.measured = reached
         return reached, bounds
 
     def certify_start(self, point):
-        """The same for the place where the last step began, to which the point goes back."""
+        """The same for the iterate where the last step began, to which the point goes back."""
         self._take_back(point, np.zeros(self.n_outputs))
         return self._certified()
 
     def _certified(self):
-        place = self._made.place
-        dual = self._ask(dual_of_part, place)
-        parameters = place.parameters + place.lengths[:, None] * place.directions
+        iterate = self._made.iterate
+        dual = self._ask(dual_of_part, iterate)
+        parameters = iterate.parameters + iterate.lengths[:, None] * iterate.directions
         reached = regularized(dual.losses / dual.n_rows, parameters, self.penalty)
         return reached, np.minimum(dual.bounds(self.penalty, self.intercept), reached)
 
