@@ -216,7 +216,7 @@ def test_anomalies_have_high_scores():
     assert model.score_one({"a": 8.0, "b": -8.0}) > 0.99
     pipeline = model._pipeline
     for row in rng.normal(size=(5, 2)):
-        assert pipeline.p_values_one_row(row) == pytest.approx(pipeline.p_values(row[None])[0], abs=1e-3)
+        assert pipeline.p_values_one_row(row) == pipeline.p_values(row[None])[0]
     assert pickle.loads(pickle.dumps(model)).score_one({"a": 0.5, "b": 1.0}) == model.score_one({"a": 0.5, "b": 1.0})
     assert model.clone().score_one({"a": 8.0, "b": -8.0}) == 0.0
     with pytest.raises(ValueError, match="takes a BSGDOneClassSVM, not BSGDClassifier"):
