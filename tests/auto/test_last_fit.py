@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from frugalsvm import ASSETClassifier, AutoSVC, AutoSVR
 from frugalsvm.auto import _last_fit
 from frugalsvm.auto._last_fit import _converged, _words
-from frugalsvm.estimators import _asset
+from frugalsvm.estimators import low_rank_machine
 from frugalsvm.exceptions import PoorFitWarning
 
 LOW_RANK = {"kernel": "rbf", "metric": None, "n_components": 200, "random_state": 0}
@@ -24,7 +24,7 @@ def waves():
 
 def few_steps(monkeypatch, n_steps, tol):
     """Let the last fit begin with so few steps, and end at a tolerance that needs more; returns what C it had."""
-    monkeypatch.setattr(_asset, "NEWTON_STEPS", n_steps)
+    monkeypatch.setattr(low_rank_machine, "NEWTON_STEPS", n_steps)
     monkeypatch.setattr(_last_fit, "NEWTON_STEPS", n_steps)
     values, plain = [], ASSETClassifier.fit
 

@@ -14,7 +14,7 @@ from support import blobs
 
 from frugalsvm import ASSETClassifier, ASSETRegressor
 from frugalsvm.datasets import load, make_waveform
-from frugalsvm.estimators import _asset
+from frugalsvm.estimators import low_rank_machine
 from frugalsvm.lowrank.backends.compiled import ComputedRows
 from frugalsvm.lowrank.training import new_training, validation_scores
 
@@ -327,7 +327,7 @@ def trainings(monkeypatch):
         made.append(new_training(*arguments, **keywords))
         return made[-1]
 
-    monkeypatch.setattr(_asset, "new_training", spy)
+    monkeypatch.setattr(low_rank_machine, "new_training", spy)
     return made
 
 

@@ -12,7 +12,7 @@ from support import blobs
 
 import frugalsvm
 from frugalsvm import ASSETClassifier, ASSETRegressor, BSGDClassifier, IncrementalSVC, LASVMClassifier, TVMClassifier
-from frugalsvm.estimators import _warnings, lasvm
+from frugalsvm.estimators import fit_warnings, lasvm
 from frugalsvm.exceptions import PoorFitWarning
 
 CLASSIFIERS = [
@@ -98,7 +98,7 @@ class TestPoorFit:
         assert told(useless().partial_fit, X, y) == []
 
     def test_a_sample_is_enough(self, monkeypatch):
-        monkeypatch.setattr(_warnings, "SAMPLE", 60)
+        monkeypatch.setattr(fit_warnings, "SAMPLE", 60)
         (warning,) = told(useless().fit, X, np.arange(400) % 4 == 0)
         assert "of 60 training rows" in str(warning.message)
 
@@ -116,7 +116,7 @@ class TestPoorFit:
         counts = []
         for n_few in (50, 10**9):
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(_warnings, "FEW", n_few)
+                patch.setattr(fit_warnings, "FEW", n_few)
                 model = BSGDClassifier(budget=20, random_state=0).fit(X, Y).partial_fit(X, Y)
             counts.append((model.n_kernel_evals_, model.t_, model.decision_function(X).tolist()))
         assert counts[0] == counts[1]
