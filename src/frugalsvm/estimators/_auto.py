@@ -1,5 +1,6 @@
 """Parameters that are "auto": chosen from the first rows (`frugalsvm.selection.widths`), and frozen then."""
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,15 @@ from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.estimators.metric import some_rows
 from frugalsvm.estimators.validation import gamma_value
-from frugalsvm.selection.widths import LEAST_ROWS, Choice, choice_for, has_width, last_rows_first, most_rows
+from frugalsvm.selection.widths import (
+    LEAST_ROWS,
+    N_LANDMARKS,
+    Choice,
+    choice_for,
+    has_width,
+    last_rows_first,
+    most_rows,
+)
 
 __all__ = ["AUTO", "choice_of", "chooses", "is_auto"]
 
@@ -54,11 +63,16 @@ def choice_of(estimator: Any, X, targets, weights, *, whole: bool) -> Choice | N
     with blas_threads(estimator.n_jobs):
         order = rng.permutation(len(rows.X)) if whole else last_rows_first(len(rows.X), rng)
         widest = estimator._widest if whole or is_regressor(estimator) else max(estimator._widest, _WIDEST_OF_STREAM)
-        choice = choice_for(kernel, rows[order], given, widest=widest)
+        choice = choice_for(kernel, rows[order], given, widest=widest, n_landmarks=_n_landmarks(estimator))
     gamma = choice.gamma
     if given is None:
         gamma = max(estimator._narrowing * gamma, estimator._least_gamma * choice.usual_gamma)
     return choice._replace(gamma=gamma, C=min(max(choice.C, _LEAST_C), _LARGEST_C))
+
+
+def _n_landmarks(estimator: Any) -> int:
+    n_components = getattr(estimator, "n_components", N_LANDMARKS)
+    return min(N_LANDMARKS, n_components) if isinstance(n_components, Integral) else N_LANDMARKS
 
 
 def _given_gamma(estimator: Any, X, kernel: Any) -> float | None:

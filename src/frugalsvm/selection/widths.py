@@ -25,6 +25,7 @@ from frugalsvm.metric_learning.machine import Rows, kernel_values, solver, squar
 
 __all__ = [
     "LEAST_ROWS",
+    "N_LANDMARKS",
     "Choice",
     "Machines",
     "Resources",
@@ -39,7 +40,7 @@ __all__ = [
 LEAST_ROWS = 200
 _N_FITTED, _MOST_JUDGES, _JUDGE_SHARE = 2048, 1024, 0.25
 _MOST_VALUES = 2**23  # of rows with very many features
-_N_LANDMARKS = 384
+N_LANDMARKS = 384
 _STARTS = 0.25, 1.0, 4.0, 16.0  # factors of the usual gamma
 _LARGEST = 2.0**6
 _RIDGES = 1e-5, 1e-4, 1e-3, 1e-2
@@ -72,7 +73,9 @@ def most_rows(n_features: int) -> int:
     return min(_N_FITTED + _MOST_JUDGES, max(LEAST_ROWS, _MOST_VALUES // n_features))
 
 
-def choice_for(kernel: Any, rows: Rows, gamma: float | None = None, *, widest: float = 2.0**-5) -> Choice:
+def choice_for(
+    kernel: Any, rows: Rows, gamma: float | None = None, *, widest: float = 2.0**-5, n_landmarks: int = N_LANDMARKS
+) -> Choice:
     """Gamma and C for rows of which the first ones judge the others: see `last_rows_first` for those of a stream.
 
     Parameters
@@ -85,6 +88,8 @@ def choice_for(kernel: Any, rows: Rows, gamma: float | None = None, *, widest: f
         A given one, to which C is to fit.
     widest : float, default=2**-5
         The smallest factor of the usual gamma that is tried.
+    n_landmarks : int, default=384
+        Of the machines. One that will have fewer wants a wider kernel.
 
     Returns
     -------
@@ -93,7 +98,7 @@ def choice_for(kernel: Any, rows: Rows, gamma: float | None = None, *, widest: f
     n_judges = _n_judges(len(rows.X))
     judges, fitted = rows[:n_judges], rows[n_judges : n_judges + _N_FITTED]
     usual = scale_gamma(moments_of(fitted.X), kernel) if gamma is None else gamma
-    machines = Machines(kernel(gamma=usual), fitted, judges, _N_LANDMARKS, _RIDGES)
+    machines = Machines(kernel(gamma=usual), fitted, judges, n_landmarks, _RIDGES)
     best = 1.0
     if gamma is None:
         best = _best_factor(machines.error_at, _STARTS, widest, _LARGEST, _SAME_WIDTH)

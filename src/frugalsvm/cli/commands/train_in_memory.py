@@ -25,7 +25,7 @@ from frugalsvm.streams.in_memory import joined_rows, read_rows
 
 __all__ = ["fit_in_memory", "train_in_memory"]
 
-_PATH = [0.1, 1.0, 10.0, 100.0]  # values of C of a regressor, if none is given
+_PATH = [0.1, 1.0, 10.0, 100.0]  # values of C, if none is given: validation rows of all rows tell the best
 _FIRST_BATCHES = 2  # that tell whether to scale
 _MEMORY_SHARE = 0.4  # of the memory of the machine that rows may take: they are copied once
 
@@ -79,13 +79,13 @@ def fit_in_memory(
 
 
 def _estimator(options: TrainOptions, device: str, C: float | None) -> Any:
-    """An estimator that chooses gamma and C itself; regressors without cells have a list of C to choose from."""
+    """An estimator that chooses gamma and C itself; without cells, C from a list."""
     algorithm = CATALOGUE[options.algorithm]
     settings: dict[str, Any] = {"kernel": options.kernel, "metric": options.metric, "device": device}
     settings |= {"budget": options.budget, "strength": options.strength, "seed": options.seed}
     settings["gamma"] = "auto" if options.gamma is None else options.gamma
     if algorithm.streams and options.strength is None:
-        settings["C"] = _PATH if C is None and algorithm.task == NUMBERS else C
+        settings["C"] = _PATH if C is None else C
     estimator = new_estimator(options.algorithm, **settings)
     if not algorithm.streams:
         estimator.set_params(n_jobs=-1)
