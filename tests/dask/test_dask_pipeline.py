@@ -15,7 +15,7 @@ from frugalsvm import ASSETClassifier, load, save  # noqa: E402
 from frugalsvm.dask import DaskASSETClassifier, DaskASSETRegressor, DaskPipeline  # noqa: E402
 from frugalsvm.pipelines import ColumnEncoder, MissingValueFiller, StreamPipeline  # noqa: E402
 
-ASSET = {"gamma": "scale", "n_components": 64, "C": 10.0, "random_state": 0}
+ASSET = {"n_components": 64, "C": 10.0, "random_state": 0}
 FEATURES = ["size", "color", "weight"]
 
 

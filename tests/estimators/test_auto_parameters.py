@@ -242,3 +242,9 @@ def test_rows_of_a_stream_are_judged_in_their_order():
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     stream, table = LASVMClassifier(random_state=0).partial_fit(X, y), LASVMClassifier(random_state=0).fit(X, y)
     assert stream.gamma_ < table.gamma_ / 2
+
+
+def test_few_landmarks_take_a_wider_kernel():
+    X, y = board(2000, 3)
+    few, many = (ASSETClassifier(n_components=n, random_state=0).fit(X, y).gamma_ for n in (20, 400))
+    assert few < many / 2
