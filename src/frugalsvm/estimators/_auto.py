@@ -1,6 +1,5 @@
 """Parameters that are "auto": chosen from the first rows (`frugalsvm.selection.widths`), and frozen then."""
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -71,8 +70,7 @@ def choice_of(estimator: Any, X, targets, weights, *, whole: bool) -> Choice | N
 
 
 def _n_landmarks(estimator: Any) -> int:
-    n_components = getattr(estimator, "n_components", N_LANDMARKS)
-    return min(N_LANDMARKS, n_components) if isinstance(n_components, Integral) else N_LANDMARKS
+    return min(N_LANDMARKS, getattr(estimator, "n_components", N_LANDMARKS))
 
 
 def _given_gamma(estimator: Any, X, kernel: Any) -> float | None:
