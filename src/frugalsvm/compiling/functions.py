@@ -144,7 +144,7 @@ NOT_COMPILED = (
     "export",
     "lowrank",
     "metric_learning",
-    "metrics.py",
+    "metrics",
     "persist",
     "pipelines",
     "plots",
@@ -152,6 +152,7 @@ NOT_COMPILED = (
     "stream_search",
     "streams",
     "warming",
+    "words.py",
 )
 # The files and folders in those folders that are compiled after all.
 COMPILED_THERE = (
