@@ -1,5 +1,6 @@
 """What `AutoSVC` and `AutoSVR` do, and what came of it, in plain words: chosen, how good, what else was tried."""
 
+import re
 import time
 from typing import Any
 
@@ -67,7 +68,7 @@ def _score(score: float, classifies: bool) -> str:
 
 
 def _rows(name: str) -> str:
-    return _ROWS.get(name, "a learned metric" if name.startswith("learned metric") else name)
+    return _ROWS.get(name, re.sub(r"^learned metric \(\w+\)", "a learned metric", name))
 
 
 def sentences_of(model: Any, y: np.ndarray, *, classifies: bool) -> list[str]:
