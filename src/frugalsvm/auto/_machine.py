@@ -139,8 +139,8 @@ class AutoMachine(ThreadSafe, BaseEstimator):
         """
         with unchanged_on_error(self):
             self._check_params()
-            told = [each for each in (self._print if self.verbose else None, callback) if each is not None]
-            self._fit(X, y, sample_weight, feature_names, told)
+            callbacks = [each for each in (self._print if self.verbose else None, callback) if each is not None]
+            self._fit(X, y, sample_weight, feature_names, callbacks)
         return self
 
     def _fit(self, X, y, sample_weight, feature_names, callbacks):
@@ -190,11 +190,11 @@ class AutoMachine(ThreadSafe, BaseEstimator):
         self._publish(task, found, last, entries, notes, fit_seconds, clock)
 
     def _event(self, entry):
-        """What callbacks are told of a candidate."""
+        """What callbacks get for a candidate."""
         candidate, score = entry.candidate, float(self._score(entry.judgment.error))
         chosen = {"rows": candidate.view, "kernel": candidate.kernel, "gamma": float(candidate.gamma)}
-        told = {"score": score, "score_name": self._score_name, "seconds": float(entry.seconds)}
-        return {"round": int(entry.round.number), **chosen, "C": float(entry.C), **told}
+        figures = {"score": score, "score_name": self._score_name, "seconds": float(entry.seconds)}
+        return {"round": int(entry.round.number), **chosen, "C": float(entry.C), **figures}
 
     def _print(self, event):
         """The callback of ``verbose``."""
@@ -333,12 +333,12 @@ class AutoMachine(ThreadSafe, BaseEstimator):
         self.best_score_ = float(self._score(last.judgment.error))
         self.refit_time_ = fit_seconds
         self._rows_tried = [row_of(entry, self._score) for entry in entries]
-        told = Scores(self._score_name, self._score)
+        scores = Scores(self._score_name, self._score)
         self._summary = {
             "title": self._title(task, last, fit_seconds, clock),
             "score": self._score_name,
             "rounds": ROUNDS,
-            "notes": [*notes, *reasons(told, task, found, last, entries), *found.notes],
+            "notes": [*notes, *reasons(scores, task, found, last, entries), *found.notes],
         }
 
     def _title(self, task, last, fit_seconds, clock):

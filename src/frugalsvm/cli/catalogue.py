@@ -126,7 +126,7 @@ def task_for(name: str) -> str:
 
 
 def quantile_settings(quantile: tuple[float, ...] | None) -> dict[str, Any]:
-    """What a regressor is told of ``--quantile``: several do not cross."""
+    """What a regressor gets from ``--quantile``: several do not cross."""
     if not quantile:
         return {}
     several = len(quantile) > 1
