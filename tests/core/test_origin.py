@@ -6,6 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
+import frugalsvm.lowrank.nystroem
+import frugalsvm.lowrank.products
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.expansion import exact_kernel, moved_rows, new_expansion
 from frugalsvm.core.kernels import RBF, Linear, Poly
@@ -23,6 +25,7 @@ from frugalsvm.core.origin import (
 from frugalsvm.lowrank.fourier import features, new_fourier
 from frugalsvm.lowrank.maps import linear_values, moved_map
 from frugalsvm.lowrank.nystroem import new_nystroem
+from frugalsvm.lowrank.products import ColumnBlocks
 
 
 @pytest.fixture
@@ -174,3 +177,29 @@ class TestScoresOfSingleRows:
         for size in (1, 2, 3, 5, 15, 16, 17, 40, 256):
             part = rng.permutation(300)[:size]
             assert np.array_equal(linear_values(feature_map, X[part], coefficients), whole[part])
+
+    @pytest.mark.parametrize("kind", ["nystroem", "fourier"])
+    def test_where_products_in_float32_depend_on_the_place_of_a_row(self, monkeypatch, kind):
+        """Another library of products, as far as a machine with a steady one can tell: the same up to rounding."""
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(150, 22)).astype(np.float32)
+        made = new_nystroem(RBF(0.05), X[:40]) if kind == "nystroem" else new_fourier(22, 40, 0.05, rng, False)
+        coefficients = rng.normal(size=(40, 2))
+        before = linear_values(made, X, coefficients)
+        for module in (frugalsvm.lowrank.products, frugalsvm.lowrank.nystroem):
+            monkeypatch.setattr(module, "single_is_steady", lambda: False)
+        whole = linear_values(made, X, coefficients)
+        np.testing.assert_allclose(whole, before, atol=1e-4)
+        for size in (1, 63, 65):
+            part = rng.permutation(150)[:size]
+            assert np.array_equal(linear_values(made, X[part], coefficients), whole[part])
+
+    def test_the_same_for_rows_that_are_whitened(self, monkeypatch):
+        rng = np.random.default_rng(0)
+        rows, matrix = rng.normal(size=(300, 70)).astype(np.float32), np.tril(rng.normal(size=(70, 70))).T
+        monkeypatch.setattr(frugalsvm.lowrank.products, "single_is_steady", lambda: False)
+        blocks = ColumnBlocks(matrix)
+        whole = blocks.multiply(rows, np.empty((300, 70), np.float32), steady=True)
+        np.testing.assert_allclose(whole, rows @ matrix, rtol=1e-4, atol=1e-4)
+        part = rng.permutation(300)[:70]
+        assert np.array_equal(blocks.multiply(rows[part], np.empty((70, 70), np.float32), steady=True), whole[part])

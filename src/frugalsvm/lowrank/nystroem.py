@@ -19,13 +19,14 @@ from frugalsvm.arrays.namespace import HOST
 from frugalsvm.compiling.functions import compiled, entry, generic, matrix_product
 from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.core.blocks import is_of_products, sum_rows
-from frugalsvm.core.fastmath import float64_sum, rows_dot
+from frugalsvm.core.fastmath import copy_row, float64_sum, rows_dot
 from frugalsvm.core.feature_sums import SUMS, rows_sums
 from frugalsvm.core.kernels import kernel_block, pairing_of, values_in_row
 from frugalsvm.core.pairing import Products
 from frugalsvm.lowrank.own_kernel import OwnKernel
 from frugalsvm.lowrank.passes import ONE_AFTER_ANOTHER
 from frugalsvm.lowrank.products import BLOCK_ROWS as STEADY_ROWS
+from frugalsvm.lowrank.products import single_is_steady
 from frugalsvm.lowrank.symmetric import cholesky, inverse_of_lower
 from frugalsvm.lowrank.whitening import is_narrow, share_of_largest
 
@@ -169,11 +170,11 @@ def kernel_rows(nystroem, X, out, *, steady=False):
         if not is_of_products(nystroem.kernel):
             return sum_rows(nystroem.kernel, X, nystroem.landmarks, out)
         return _sparse_rows(nystroem, X, out)
-    work_space = _work_space(nystroem, STEADY_ROWS if steady else BLOCK_ROWS)
+    scratch = _steady_scratch(nystroem) if steady else _new_scratch(nystroem, BLOCK_ROWS)
     no_weights = np.empty((0, len(nystroem.landmarks)))
     for start in range(0, len(X), CONVERTED_ROWS):
         rows, target = _as_read_only(X[start : start + CONVERTED_ROWS]), out[start : start + CONVERTED_ROWS]
-        _write_values(*nystroem[:3], rows, *work_space, target, no_weights, np.empty((len(rows), 0)))
+        _write_values(*nystroem[:3], rows, scratch, target, no_weights, np.empty((len(rows), 0)))
     return out
 
 
@@ -186,11 +187,11 @@ def _own_rows(nystroem, X, out):
 
 def expansion_values(nystroem, X, weights, out):
     """``out[i, o] = sum_j weights[o, j] K(X[i], landmark j)``, the same for a row in every batch; X is dense."""
-    work_space = _work_space(nystroem, STEADY_ROWS)
+    scratch = _steady_scratch(nystroem)
     values = np.empty((1, len(nystroem.landmarks)), np.float32)
     for start in range(0, len(X), CONVERTED_ROWS):
         rows, sums = _as_read_only(X[start : start + CONVERTED_ROWS]), out[start : start + CONVERTED_ROWS]
-        _write_values(*nystroem[:3], rows, *work_space, values, weights, sums)
+        _write_values(*nystroem[:3], rows, scratch, values, weights, sums)
 
 
 def _as_read_only(rows):
@@ -200,10 +201,34 @@ def _as_read_only(rows):
     return rows
 
 
-def _work_space(nystroem, block_rows):
-    """For rows that are filled up to a block, and for the products of a block."""
+class _Scratch(NamedTuple):
+    """Memory for a block of rows."""
+
+    rows: np.ndarray  # (n_block, n_features) those of a block that is filled up
+    products: np.ndarray  # (n_block, n_landmarks)
+
+
+class _DoubleScratch(NamedTuple):
+    """The same for products in float64."""
+
+    landmarks: np.ndarray
+    rows: np.ndarray
+    in_double: np.ndarray
+    products: np.ndarray  # float32
+
+
+def _new_scratch(nystroem, block_rows):
     n_landmarks, n_features = nystroem.landmarks.shape
-    return np.empty((block_rows, n_features), np.float32), np.empty((block_rows, n_landmarks), np.float32)
+    return _Scratch(np.empty((block_rows, n_features), np.float32), np.empty((block_rows, n_landmarks), np.float32))
+
+
+def _steady_scratch(nystroem):
+    """Such that a row of products does not depend on its neighbors."""
+    scratch = _new_scratch(nystroem, STEADY_ROWS)
+    if single_is_steady() or not is_of_products(nystroem.kernel):
+        return scratch
+    wide = (np.empty(each.shape) for each in scratch)
+    return _DoubleScratch(nystroem.landmarks.astype(np.float64), *wide, scratch.products)
 
 
 def _sparse_rows(nystroem, X, out):
@@ -216,46 +241,64 @@ def _sparse_rows(nystroem, X, out):
 
 
 @generic
-def _meet_landmarks(pairing, rows, first, last, landmarks, padded, products):
+def _meet_landmarks(pairing, rows, first, last, landmarks, scratch):
     """The numbers that a kernel is made of, for some rows and all landmarks."""
 
 
 @_meet_landmarks.implement(Products)
-def _products_with_landmarks(pairing, rows, first, last, landmarks, padded, products):
-    _multiply_block(rows, first, last, landmarks, padded, products)
+def _products_with_landmarks(pairing, rows, first, last, landmarks, scratch):
+    _multiply_block(scratch, rows, first, last, landmarks)
 
 
 @_meet_landmarks.implement(*SUMS)
-def _sums_with_landmarks(pairing, rows, first, last, landmarks, padded, products):
-    rows_sums(pairing, rows, first, last, landmarks, padded.reshape(padded.size), products)
+def _sums_with_landmarks(pairing, rows, first, last, landmarks, scratch):
+    rows_sums(pairing, rows, first, last, landmarks, scratch.rows.reshape(scratch.rows.size), scratch.products)
+
+
+@generic
+def _multiply_block(scratch, rows, first, last, landmarks):
+    """Inner products of some rows with all landmarks: of a block of one size, whose last rows may be zeros."""
+
+
+@_multiply_block.implement(_Scratch)
+def _in_single(scratch, rows, first, last, landmarks):
+    if last - first == len(scratch.rows):
+        matrix_product(rows[first:last], landmarks.T, scratch.products)
+        return
+    _fill_up(rows, first, last, scratch.rows)
+    matrix_product(scratch.rows, landmarks.T, scratch.products)
+
+
+@_multiply_block.implement(_DoubleScratch)
+def _in_double(scratch, rows, first, last, landmarks):
+    _fill_up(rows, first, last, scratch.rows)
+    matrix_product(scratch.rows, scratch.landmarks.T, scratch.in_double)
+    for i in range(last - first):
+        copy_row(scratch.products, i, scratch.in_double, i)
 
 
 @compiled
-def _multiply_block(rows, first, last, landmarks, padded, products):
-    """Inner products of some rows with all landmarks: of a block of one size, whose last rows may be zeros."""
-    if last - first == len(padded):
-        matrix_product(rows[first:last], landmarks.T, products)
-        return
-    for i in range(len(padded)):
-        for j in range(padded.shape[1]):
-            padded[i, j] = rows[first + i, j] if first + i < last else _ZERO
-    matrix_product(padded, landmarks.T, products)
+def _fill_up(rows, first, last, block):
+    for i in range(len(block)):
+        for j in range(block.shape[1]):
+            block[i, j] = rows[first + i, j] if first + i < last else _ZERO
 
 
 @entry
-def _write_values(kernel, landmarks, norms, rows, padded, products, values, weights, sums):
+def _write_values(kernel, landmarks, norms, rows, scratch, values, weights, sums):
     """Kernel values of rows, and sums of them: all in one call, because many threads wait for Python's lock.
 
     ``values`` has room for all rows, or for one at a time. ``sums[i, o]`` becomes ``sum_j weights[o, j] values[i, j]``
     in float64, of values that need not stay.
     """
     keeps = len(values) == len(rows)
-    for first in range(0, len(rows), len(padded)):
-        last = first + len(padded) if first + len(padded) < len(rows) else len(rows)
-        _meet_landmarks(pairing_of(kernel), rows, first, last, landmarks, padded, products)
+    n_block = len(scratch.products)
+    for first in range(0, len(rows), n_block):
+        last = first + n_block if first + n_block < len(rows) else len(rows)
+        _meet_landmarks(pairing_of(kernel), rows, first, last, landmarks, scratch)
         for i in range(first, last):
             own = values[i if keeps else 0]
-            values_in_row(kernel, products[i - first], norms, rows_dot(rows, i, rows, i), own)
+            values_in_row(kernel, scratch.products[i - first], norms, rows_dot(rows, i, rows, i), own)
             for o in range(len(weights)):
                 sums[i, o] = float64_sum(weights, o, own, own.size)
 
