@@ -61,6 +61,17 @@ def test_code_of_callees_is_linked_whatever_calls_them():
     np.testing.assert_array_equal(out, matrix @ matrix.T)
 
 
+def test_all_code_has_vectors_of_256_bits():
+    """With wider ones, the order of a sum would depend on where small arrays are in memory (see `pipeline`)."""
+    difference(2.0)
+    (code,) = difference.inspect_llvm().values()
+    attributes = {line.split()[1]: line for line in code.splitlines() if line.startswith("attributes")}
+    own = [line for line in code.splitlines() if line.startswith("define") and "difference" in line]
+    assert own
+    for line in own:
+        assert any('"prefer-vector-width"="256"' in attributes.get(word, "") for word in line.split())
+
+
 @pytest.mark.parametrize("function", [increment, square_of_increment, both])
 def test_only_entries_are_machine_code(function):
     difference(2.0)

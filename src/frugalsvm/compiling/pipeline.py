@@ -44,8 +44,20 @@ _PASSES = (
 )
 
 
+# A loop over two arrays is compiled twice, and numbers one by one are for arrays that are near one another in memory.
+# How near, the width of vectors tells: at 512 bits, small arrays that happen to be neighbors make a model differ in its
+# last bits from one run to the next. At 256 bits, which is also what LLVM takes for most processors, they never are.
+_VECTORS = '"prefer-vector-width"="256"'
+
+
 class _Linked(JITCodeLibrary):
     """Code that knows all that it is linked with, also through others."""
+
+    def add_ir_module(self, ir_module: Any) -> None:
+        """Add the functions of a module, all with vectors of one width."""
+        for function in ir_module.functions:
+            set.add(function.attributes, _VECTORS)  # llvmlite's own method takes attributes without a value only
+        super().add_ir_module(ir_module)
 
     def add_linking_library(self, library: Any) -> None:
         """Link with a library, and with what it is linked with.
