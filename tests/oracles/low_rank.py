@@ -87,7 +87,10 @@ def _interior_points(A, s, d, c, squared, max_steps=60):
         mu = complementarity(a, z, room, y)
         theta = h + z / a + y / room
         inner = np.eye(len(w)) + A.T @ (A / theta[:, None])
-        of_s = np.linalg.solve(inner, A.T @ (s / theta))
+        try:
+            of_s = np.linalg.solve(inner, A.T @ (s / theta))
+        except np.linalg.LinAlgError:  # the last iterate has all the digits that there are
+            return
         da = dz = dy = np.zeros_like(a)
         for centre in (0.0, None):  # predictor, then corrector
             if centre is None:

@@ -61,17 +61,19 @@ def minimise_with_slack(quadratic, linear, constraint, offset, slack_weight):
     def slope(vs):
         return np.append(vs[:-1] - linear, slack_weight)
 
-    row = np.append(constraint, 1.0)
-    solution = minimize(
-        value,
-        np.append(np.zeros(len(linear)), max(offset, 0.0)),
-        jac=slope,
-        method="SLSQP",
-        bounds=[(None, None)] * len(linear) + [(0.0, None)],
-        constraints={"type": "ineq", "fun": lambda vs: row @ vs - offset, "jac": lambda vs: row},
-        options={"ftol": 1e-15, "maxiter": 500},
-    )
-    return np.linalg.solve(root.T, solution.x[:-1]), float(solution.fun)
+    row, v = np.append(constraint, 1.0), np.zeros(len(linear))
+    for _ in range(3):  # from where it ended, made feasible: once is not always enough for all digits
+        solution = minimize(
+            value,
+            np.append(v, max(offset - constraint @ v, 0.0)),
+            jac=slope,
+            method="SLSQP",
+            bounds=[(None, None)] * len(linear) + [(0.0, None)],
+            constraints={"type": "ineq", "fun": lambda vs: row @ vs - offset, "jac": lambda vs: row},
+            options={"ftol": 1e-15, "maxiter": 500},
+        )
+        v = solution.x[:-1]
+    return np.linalg.solve(root.T, v), float(solution.fun)
 
 
 def random_state(rng, n_sv=5, d=2, gamma=0.5):
