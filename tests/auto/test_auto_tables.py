@@ -308,3 +308,11 @@ def test_warnings_point_at_the_line_of_the_user(frame):
     with pytest.warns(UserWarning, match="violet") as told:
         model.predict(changed)
     assert [each.filename for each in told] == [__file__]
+
+
+def test_values_that_are_far_out_tell_classes_apart():
+    """Clipped at a distance, they would all be one value."""
+    X = np.random.default_rng(2).standard_cauchy((3000, 2))
+    y = np.abs(X[:, 0]) > 40
+    model = AutoSVC(**QUICK).fit(X[:2000], y[:2000])
+    assert (model.predict(X[2000:]) != y[2000:]).mean() < 0.3 * y[2000:].mean()

@@ -36,7 +36,7 @@ from frugalsvm.selection.work import Clock
 __all__ = ["AutoMachine", "ones"]
 
 KERNELS_TRIED = ("rbf", "laplacian", "matern12", "matern32")
-CLIP = 6.0  # in scales: values farther from the median are set to this
+CLIP = 6.0  # in scales: softly, since a column may tell classes apart by how far out its values are
 SCALED, IN_PROPORTION = "scaled", "in proportion"
 _ALIKE, _UNLIKE = 1.2, 100.0  # largest ratio of scales that scaling does not change; that may be left as it is
 _MOST = (0.1, 0.9)  # quantiles of scales that count for it
@@ -213,7 +213,7 @@ class AutoMachine(ThreadSafe, BaseEstimator):
         if (words := left_out(self._layout)) is not None:
             warn_caller(f"{words} To keep a column, convert it with astype('category').", UserWarning)
         encoder = encoder_for(X)
-        way = self._way(StreamingScaler(clip=CLIP), encoder, X, y, sample_weight)
+        way = self._way(StreamingScaler(clip=CLIP, soft_clip=True), encoder, X, y, sample_weight)
         ways, pipeline = {SCALED: way}, way.pipeline
         names = feature_names if self._layout is None else self._layout.number_names
         if names is not None:
