@@ -30,7 +30,7 @@ from frugalsvm.dask._preparing import (
     shares,
     stacked,
 )
-from frugalsvm.estimators._auto import chooses
+from frugalsvm.estimators.automatic import chooses
 from frugalsvm.estimators.calibrated import is_calibrated, n_held_out
 from frugalsvm.estimators.fit_warnings import warn_if_poor
 from frugalsvm.estimators.learner import begin

@@ -12,8 +12,8 @@ from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.moments import moments_of
 from frugalsvm.core.origin import origin_of_moments
-from frugalsvm.estimators._auto import chooses, is_auto
 from frugalsvm.estimators._batches import Batches
+from frugalsvm.estimators.automatic import chooses, is_auto
 from frugalsvm.estimators.low_rank_machine import SOLVERS, LowRankMachine, new_generator
 from frugalsvm.estimators.metric import check_metric, most_rows
 from frugalsvm.estimators.protocol import FitsAndFollows

@@ -20,8 +20,8 @@ from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.losses import MARGIN
 from frugalsvm.core.outputs import n_outputs_for
 from frugalsvm.core.schedules import LEARNERS, Forgetting, Perceptron, clock_of, new_schedule
-from frugalsvm.estimators._auto import is_auto
 from frugalsvm.estimators._saved import kept_for_prediction, trimmed
+from frugalsvm.estimators.automatic import is_auto
 from frugalsvm.estimators.kernel_model import FIRST_SLOTS, ExpansionModel, bytes_per_slot, with_features
 from frugalsvm.estimators.metric import check_metric
 from frugalsvm.estimators.validation import check_choice, check_count, check_positive, slots_for_budget
@@ -153,15 +153,23 @@ class BudgetedSGD(ExpansionModel):
     # --- learning -----------------------------------------------------------------------------------------
 
     def _empty_store(self, n_features, n_outputs, dtype, averaged, n_experts=1):
-        """A model that has learned nothing; ``averaged`` is whether iterates are."""
-        budget = slots_for_budget(self.budget, bytes_per_slot(n_features, n_outputs, dtype))
+        """Be a model that has learned nothing; ``averaged`` is whether iterates are."""
         average_from = None
         if averaged:
             average_from = 0 if self.average is True or self.average == "post" else int(self.average)
+        store = self._new_store(n_features, n_outputs, dtype, n_experts=n_experts, average_from=average_from)
+        self._policy, self._expansion = store
+        self.budget_ = self._slots_for(n_features, n_outputs, dtype)
+
+    def _slots_for(self, n_features, n_outputs, dtype):
+        return slots_for_budget(self.budget, bytes_per_slot(n_features, n_outputs, dtype))
+
+    def _new_store(self, n_features, n_outputs, dtype, *, n_experts=1, average_from=None):
+        """A policy, and an expansion that has learned nothing."""
+        budget = self._slots_for(n_features, n_outputs, dtype)
         n_slots = FIRST_SLOTS if budget is None else budget + 1
-        self._expansion = new_expansion(n_slots, n_features, n_outputs * n_experts, dtype, average_from)
-        self._policy = new_policy(self.maintenance, budget)
-        self.budget_ = budget
+        expansion = new_expansion(n_slots, n_features, n_outputs * n_experts, dtype, average_from)
+        return new_policy(self.maintenance, budget), expansion
 
     @property
     def state(self):

@@ -3,17 +3,13 @@
 from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.budgeted.projection import frozen
-from frugalsvm.core.expansion import (
-    restart_average,
-)
+from frugalsvm.core.expansion import restart_average
 from frugalsvm.core.experts import HALF_LIVES, TRACKING_STEP, experts_with_classes, new_experts
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.losses import hinge_for
 from frugalsvm.core.outputs import n_outputs_for, with_classes
 from frugalsvm.core.schedules import LEARNERS, clock_of
-from frugalsvm.estimators._auto import is_auto
 from frugalsvm.estimators._bsgd import BudgetedSGD, has_room_to_learn, prediction_state
-from frugalsvm.estimators._in_order import ENOUGH_ROWS, choice_in_order, chooses_in_order
 from frugalsvm.estimators._saved import (
     CLASSIFIER,
     HAS_BUDGET,
@@ -21,12 +17,14 @@ from frugalsvm.estimators._saved import (
     check_loaded_parameters,
     expansion_is_sound,
 )
+from frugalsvm.estimators.automatic import chooses_in_order, is_auto
 from frugalsvm.estimators.calibrated import check_calibrate
 from frugalsvm.estimators.learner import BudgetedClassifier
 from frugalsvm.estimators.parameters import documented, keep_parameters
 from frugalsvm.estimators.validation import check_choice
 from frugalsvm.persist.savable import FOR_PREDICTION, Saved
 from frugalsvm.persist.values import array, is_positive, or_none, part
+from frugalsvm.selection.in_order import ENOUGH_ROWS, choice_in_order
 from frugalsvm.selection.widths import has_width
 
 __all__ = ["BSGDClassifier"]
@@ -199,7 +197,7 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
         if X.shape[0] < ENOUGH_ROWS:
             super()._choose(X, targets, weights, whole=whole)
         if X.shape[0] >= ENOUGH_ROWS or self._chosen is None:
-            self._chosen = choice_in_order(self, X, targets, alpha)
+            self._chosen = choice_in_order(KERNELS.get(self.kernel), X, targets, alpha, self._new_store)
         self._take_strength(self._chosen, X.shape[0] if whole else None)
 
     def _take_strength(self, choice, n_rows):

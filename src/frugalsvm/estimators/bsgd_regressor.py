@@ -11,10 +11,10 @@ from frugalsvm.budgeted.model_averaging import with_coefficients
 from frugalsvm.budgeted.post_pass import refitted
 from frugalsvm.core.residuals import LOSSES, loss_of_residuals
 from frugalsvm.core.schedules import clock_of
-from frugalsvm.estimators._auto import is_auto
 from frugalsvm.estimators._bsgd import BudgetedSGD, has_room_to_learn, prediction_state
 from frugalsvm.estimators._quantiles import PINBALL, PredictsNumbers
 from frugalsvm.estimators._saved import HAS_BUDGET, OPTIONAL, check_loaded_parameters, expansion_is_sound
+from frugalsvm.estimators.automatic import is_auto
 from frugalsvm.estimators.parameters import documented, keep_parameters
 from frugalsvm.estimators.targets import TargetScale, scale_of
 from frugalsvm.estimators.validation import check_choice, check_positive

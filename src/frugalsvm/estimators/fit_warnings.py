@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from frugalsvm.compiling.threads import row_blocks
-from frugalsvm.estimators._auto import is_auto
+from frugalsvm.estimators.automatic import is_auto
 from frugalsvm.estimators.caller_warnings import is_compared, warn_caller
 from frugalsvm.estimators.origin import for_known_rows
 from frugalsvm.exceptions import PoorFitWarning

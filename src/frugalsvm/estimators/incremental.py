@@ -15,14 +15,13 @@ from frugalsvm.estimators._precomputed import PrecomputedKernel
 from frugalsvm.estimators._scoring import Scorer
 from frugalsvm.estimators.calibrated import check_calibrate
 from frugalsvm.estimators.parameters import documented, keep_parameters
-from frugalsvm.estimators.unchanged import unchanged_on_error
+from frugalsvm.estimators.unchanged import prepare_to_learn, unchanged_on_error
 from frugalsvm.estimators.validation import (
     check_count,
     check_positive,
     distinct_labels,
     encoded_labels,
 )
-from frugalsvm.estimators.writable import prepare_to_learn
 from frugalsvm.exact.incremental import change_C, restored, unlearn
 from frugalsvm.exact.kkt import dual_objective, optimal_bias, violation
 from frugalsvm.exact.memory import MemoryLimit, TooLittleMemoryError

@@ -19,9 +19,9 @@ from frugalsvm.core.expansion import Expansion
 from frugalsvm.core.lookahead import BLOCK_ROWS
 from frugalsvm.core.metric import Metric, seen_rows
 from frugalsvm.core.origin import Origin, followed, origin_at, relative
-from frugalsvm.estimators._auto import choice_of, chooses, is_auto
 from frugalsvm.estimators._predictor import Predictor
 from frugalsvm.estimators._scoring import Scorer, scores_by_blocks
+from frugalsvm.estimators.automatic import choice_of, chooses, is_auto
 from frugalsvm.estimators.caller_warnings import warn_caller
 from frugalsvm.estimators.metric import importances, metric_for, rows_in_metric
 from frugalsvm.estimators.origin import absolute_rows, check_size, check_values, first_origin, relative_rows

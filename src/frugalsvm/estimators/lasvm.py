@@ -26,12 +26,12 @@ from frugalsvm.dual.lasvm_nc import HINGE_LOSS, LASVMNC, RAMP_FILTER, RAMP_LOSS
 from frugalsvm.dual.online import DualSolver, finish, learn, new_solver, remembered, solver_of
 from frugalsvm.dual.selective_sampling import SELECTIONS, PackedSupport, most_informative, selected_rows
 from frugalsvm.dual.state import support_of, trimmed
-from frugalsvm.estimators._auto import is_auto
 from frugalsvm.estimators._base import OnlineClassifier
 from frugalsvm.estimators._dual_saved import with_learner
 from frugalsvm.estimators._precomputed import PrecomputedKernel
 from frugalsvm.estimators._renamed import takes_old_names, warned
 from frugalsvm.estimators._scoring import Scorer
+from frugalsvm.estimators.automatic import is_auto
 from frugalsvm.estimators.calibrated import check_calibrate, folds_of
 from frugalsvm.estimators.fit_warnings import warn_at_limit
 from frugalsvm.estimators.metric import check_metric

@@ -18,7 +18,7 @@ from frugalsvm.cells.training import grown_trees
 from frugalsvm.cells.tree import Tree
 from frugalsvm.cells.trunk import drawn_rows, sampling_for
 from frugalsvm.compiling.threads import Threads
-from frugalsvm.estimators._auto import is_auto
+from frugalsvm.estimators.automatic import is_auto
 from frugalsvm.estimators.validation import parsed_bytes
 
 __all__ = [

@@ -20,16 +20,17 @@ from frugalsvm.cells.tree import cells_of
 from frugalsvm.compiling.threads import row_blocks, thread_count
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.origin import some_rows
-from frugalsvm.estimators._auto import is_auto
 from frugalsvm.estimators._byte_budget import trained_in_bytes
 from frugalsvm.estimators._local_batches import LearnsBatches, refuse_sparse
 from frugalsvm.estimators._local_saved import LOCAL
 from frugalsvm.estimators._local_warnings import warn_if_coefficients_cancel
 from frugalsvm.estimators._tensors import validated_tensor
+from frugalsvm.estimators.automatic import is_auto
 from frugalsvm.estimators.metric import check_metric
 from frugalsvm.estimators.origin import absolute_rows, relative_rows
 from frugalsvm.estimators.progress import following
 from frugalsvm.estimators.protocol import Fits
+from frugalsvm.estimators.unchanged import forget_learned
 from frugalsvm.estimators.validation import (
     AS_IT_IS,
     check_choice,
@@ -38,7 +39,6 @@ from frugalsvm.estimators.validation import (
     parsed_bytes,
     validated_rows,
 )
-from frugalsvm.estimators.writable import forget_learned
 from frugalsvm.exceptions import ParameterError
 
 __all__ = ["LocalMachine"]

@@ -13,14 +13,15 @@ from frugalsvm.arrays.sources import dense_rows
 from frugalsvm.compiling.threads import blas_threads, thread_count
 from frugalsvm.estimators._asset_path import PathOfC
 from frugalsvm.estimators._asset_saved import LOW_RANK
-from frugalsvm.estimators._auto import is_auto
 from frugalsvm.estimators._maps import LANDMARKS, check_map, landmark_rows
 from frugalsvm.estimators._scoring import rows_to_score
+from frugalsvm.estimators.automatic import is_auto
 from frugalsvm.estimators.calibrated import n_held_out
 from frugalsvm.estimators.fit_warnings import warn_at_limit, warn_if_above
 from frugalsvm.estimators.origin import absolute_rows
 from frugalsvm.estimators.progress import following
 from frugalsvm.estimators.protocol import Fits
+from frugalsvm.estimators.unchanged import forget_learned
 from frugalsvm.estimators.validation import (
     AS_IT_IS,
     check_choice,
@@ -28,7 +29,6 @@ from frugalsvm.estimators.validation import (
     check_positive,
     parsed_bytes,
 )
-from frugalsvm.estimators.writable import forget_learned
 from frugalsvm.lowrank.backends.compiled import CompiledStorage
 from frugalsvm.lowrank.backends.torch import TorchStorage, device_values
 from frugalsvm.lowrank.continuation import certified, solve

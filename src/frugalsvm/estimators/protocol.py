@@ -10,8 +10,7 @@ from sklearn.utils import check_random_state
 
 from frugalsvm.estimators.kernel_model import KernelEstimator
 from frugalsvm.estimators.progress import begin_callbacks, check_verbose, end_callbacks, with_callbacks
-from frugalsvm.estimators.unchanged import Attempt, unchanged_on_error
-from frugalsvm.estimators.writable import forget_learned, prepare_to_learn
+from frugalsvm.estimators.unchanged import Attempt, forget_learned, prepare_to_learn, unchanged_on_error
 
 __all__ = ["Fits", "FitsAndFollows"]
 

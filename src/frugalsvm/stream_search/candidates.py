@@ -4,8 +4,7 @@ from typing import Any
 
 from sklearn.base import clone, is_classifier
 
-from frugalsvm.estimators._auto import AUTO
-from frugalsvm.estimators._in_order import may_follow
+from frugalsvm.estimators.automatic import AUTO, may_follow
 from frugalsvm.estimators.bsgd import BSGDClassifier
 from frugalsvm.exceptions import ParameterError
 

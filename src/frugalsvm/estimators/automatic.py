@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import is_regressor
+from sklearn.base import clone, is_classifier, is_regressor
 
 from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.core.kernels import KERNELS
@@ -20,7 +20,7 @@ from frugalsvm.selection.widths import (
     most_rows,
 )
 
-__all__ = ["AUTO", "choice_of", "chooses", "is_auto"]
+__all__ = ["AUTO", "choice_of", "chooses", "chooses_in_order", "for_stream", "is_auto", "may_follow"]
 
 AUTO = "auto"
 _LEAST_STREAM_ROWS = 1000  # of a first batch: it must be like the stream
@@ -40,6 +40,26 @@ def chooses(estimator: Any) -> bool:
     alpha = getattr(estimator, "alpha", None)  # takes the place of C, where there are both
     strength = getattr(estimator, "C", None) if alpha is None else alpha
     return any(map(is_auto, (strength, getattr(estimator, "gamma", None), getattr(estimator, "epsilon", None))))
+
+
+def chooses_in_order(estimator: Any) -> bool:
+    """Whether an estimator chooses gamma on rows in their order."""
+    forgets = getattr(estimator, "forgets", False) and is_auto(getattr(estimator, "gamma", None))
+    return forgets and is_classifier(estimator)
+
+
+def for_stream(estimator: Any) -> Any:
+    """A copy of an estimator that is to learn a stream: with all half-lives, unless something was said about that.
+
+    A search has no half-life: one of its candidates follows.
+    """
+    new = clone(estimator)
+    return new.set_params(half_life=AUTO) if may_follow(estimator) and hasattr(new, "half_life") else new
+
+
+def may_follow(estimator: Any) -> bool:
+    """Whether an estimator can learn with all half-lives, and nobody has said how fast it is to forget."""
+    return getattr(estimator, "may_follow", False)
 
 
 def choice_of(estimator: Any, X, targets, weights, *, whole: bool) -> Choice | None:
