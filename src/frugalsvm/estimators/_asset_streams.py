@@ -14,11 +14,12 @@ from frugalsvm.core.moments import moments_of
 from frugalsvm.core.origin import origin_of_moments
 from frugalsvm.estimators._batches import Batches
 from frugalsvm.estimators.automatic import chooses, is_auto
+from frugalsvm.estimators.constraints import constraints, count, one_of, or_auto, or_none, positive, size, strengths
 from frugalsvm.estimators.low_rank_machine import SOLVERS, LowRankMachine, new_generator
-from frugalsvm.estimators.metric import check_metric, most_rows
+from frugalsvm.estimators.metric import most_rows
 from frugalsvm.estimators.protocol import FitsAndFollows
 from frugalsvm.estimators.unchanged import unchanged_on_error
-from frugalsvm.estimators.validation import check_choice, check_count, check_positive, parsed_bytes
+from frugalsvm.estimators.validation import check_choice, check_count
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.lowrank.backends.torch import STORED_AS
 from frugalsvm.lowrank.epochs import parameters_of
@@ -98,25 +99,26 @@ class StreamMachine(LowRankMachine, FitsAndFollows):
         Newton steps, in all stages, or epochs.
     """
 
+    _constraints = constraints(
+        C=or_auto(strengths),
+        alpha=or_none(positive),
+        solver=one_of(SOLVERS),
+        n_iter_no_change=count(),
+        dtype=one_of(STORED_AS),
+        memory_limit=or_none(size),
+    )
+
     def _check_params(self):
         super()._check_params()
         check_choice("loss", self.loss, losses_for(classes=self._for_classes))
-        check_choice("solver", self.solver, SOLVERS)
         if callable(self.kernel):
             for name, usual in (("metric", None), ("device", "cpu")):
                 if getattr(self, name) is not usual and getattr(self, name) != usual:
                     raise ValueError(f"A KernelSum or a kernel function of your own needs {name}={usual!r}.")
-        else:
-            check_metric(self.metric, self.kernel)
         if is_auto(self.C) and not self._for_classes:
             raise ParameterError("C", self.C, "a positive number or a list of them")
-        for value in self._all_C():
-            check_positive("C", value)
-        if self.alpha is not None:
-            check_positive("alpha", self.alpha)
-            if self._is_path():
-                raise ValueError("alpha replaces C: with a list of C, it must be None.")
-        check_count("n_iter_no_change", self.n_iter_no_change)
+        if self.alpha is not None and self._is_path():
+            raise ValueError("alpha replaces C: with a list of C, it must be None.")
         self._check_device()
         if self.average is not False and self.average != "suffix":
             check_count("average", self.average)
@@ -126,9 +128,6 @@ class StreamMachine(LowRankMachine, FitsAndFollows):
         self._check_path()
 
     def _check_device(self):
-        check_choice("dtype", self.dtype, STORED_AS)
-        if self.memory_limit is not None:
-            parsed_bytes("memory_limit", self.memory_limit)
         if self._device() == "cpu":
             return
         self._arrays()  # says what is missing

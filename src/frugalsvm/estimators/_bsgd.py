@@ -16,15 +16,14 @@ from frugalsvm.budgeted.sgd import Parts, learn
 from frugalsvm.core.capabilities import check_kernel, kernels_that_offer, needs_of
 from frugalsvm.core.expansion import averaged_coefficients, coefficients, moved_rows, new_expansion
 from frugalsvm.core.experts import Experts, combined_coefficients
-from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.losses import MARGIN
 from frugalsvm.core.outputs import n_outputs_for
 from frugalsvm.core.schedules import LEARNERS, Forgetting, Perceptron, clock_of, new_schedule
 from frugalsvm.estimators._saved import kept_for_prediction, trimmed
 from frugalsvm.estimators.automatic import is_auto
+from frugalsvm.estimators.constraints import constraints, one_of, or_none, positive
 from frugalsvm.estimators.kernel_model import FIRST_SLOTS, ExpansionModel, bytes_per_slot, with_features
-from frugalsvm.estimators.metric import check_metric
-from frugalsvm.estimators.validation import check_choice, check_count, check_positive, slots_for_budget
+from frugalsvm.estimators.validation import check_positive, slots_for_budget
 from frugalsvm.exceptions import ParameterError
 
 __all__ = ["BudgetedSGD", "has_room_to_learn", "prediction_state"]
@@ -56,6 +55,7 @@ class BudgetedSGD(ExpansionModel):
         Threads for predictions, and for learning with budgets of thousands; None is one, -1 all cores.
     """
 
+    _constraints = constraints(maintenance=one_of(POLICIES), radius=or_none(positive))
     _changed_in_place: ClassVar[tuple[str, ...]] = ("_expansion", "_policy", "_experts")
     _narrowing = 3.0
     _policy: Any
@@ -78,22 +78,15 @@ class BudgetedSGD(ExpansionModel):
 
     # --- parameters ---------------------------------------------------------------------------------------
 
-    def _check_machine(self):
-        """Check the parameters that all of them have."""
-        check_choice("maintenance", self.maintenance, POLICIES)
-        check_choice("kernel", self.kernel, KERNELS)
-        check_metric(self.metric, self.kernel)
+    def _check_params(self):
+        super()._check_params()
         if self.forgets:
             self._check_half_life()
         self._check_schedule()
         if self.budget is not None:
             self._check_policy()
-        if self.radius is not None:
-            check_positive("radius", self.radius)
-        slots_for_budget(self.budget, 1)
         if self.average == "post" and self.budget is None:
             raise ValueError("average='post' needs a budget; without one use average=True.")
-        check_count("max_iter", self.max_iter)
         if not (self.average == "post" or (isinstance(self.average, int | np.integer) and self.average >= 0)):
             raise ParameterError("average", self.average, "True, False, a number of examples or 'post'")
 

@@ -16,10 +16,11 @@ from frugalsvm.arrays.namespace import on_host
 from frugalsvm.calibration.intervals import MOST_ERRORS, error_quantiles, some_errors
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
-from frugalsvm.estimators.validation import check_choice, parsed_bytes
+from frugalsvm.estimators.constraints import constraints, one_of
+from frugalsvm.estimators.validation import parsed_bytes
 from frugalsvm.persist.values import array, object_of, or_none
 
-__all__ = ["INTERVALS", "LeftOutIntervals", "check_intervals", "intervals_are_sound"]
+__all__ = ["INTERVALS", "LeftOutIntervals", "intervals_are_sound"]
 
 _MOST_ROWS, _LEAST_ROWS = 2**15, 100  # that the second machine learns; with fewer, all intervals are equally wide
 _CELL_SIZE, _N_TREES = 256, 2
@@ -33,12 +34,6 @@ INTERVALS = {
     "_spread": or_none(object_of("LocalSVR")),
     "_prediction_scale": or_none(array("f", 2)),
 }
-
-
-def check_intervals(value: Any) -> None:
-    """Refuse what is no kind of widths."""
-    if value is not None:
-        check_choice("intervals", value, ("local", "constant"))
 
 
 def intervals_are_sound(model: Any) -> bool:
@@ -67,6 +62,7 @@ def most_errors(budget: str | None, n_rows: int, n_outputs: int) -> int:
 class LeftOutIntervals:
     """For regressors in cells with a parameter ``intervals``."""
 
+    _constraints = constraints(intervals=one_of(("local", "constant", None)))
     intervals: str | None
     _errors_left_out: np.ndarray | None = None  # (n_outputs, n) in increasing order, relative to the spread
     _spread: Any = None  # a regressor of the logarithms of errors

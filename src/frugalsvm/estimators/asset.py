@@ -14,7 +14,6 @@ from frugalsvm.estimators._asset_saved import LOW_RANK
 from frugalsvm.estimators._asset_streams import StreamMachine
 from frugalsvm.estimators._base import Labels, StreamClassifier
 from frugalsvm.estimators._multilabel import check_for_labels, label_matrix
-from frugalsvm.estimators.calibrated import check_calibrate
 from frugalsvm.estimators.fit_warnings import warn_after_fit
 from frugalsvm.estimators.parameters import documented, keep_parameters
 from frugalsvm.estimators.targets import checked_weights
@@ -197,10 +196,6 @@ class ASSETClassifier(StreamMachine, StreamClassifier):
         return (label_accuracy if self._multilabel else accuracy)(scores, targets, weights)
 
     # --- probabilities --------------------------------------------------------------------------------------
-
-    def _check_params(self):
-        check_calibrate(self.calibrate)
-        super()._check_params()
 
     @property
     def _calibrates(self):  # type: ignore[override]

@@ -18,10 +18,9 @@ from frugalsvm.estimators._saved import (
     expansion_is_sound,
 )
 from frugalsvm.estimators.automatic import chooses_in_order, is_auto
-from frugalsvm.estimators.calibrated import check_calibrate
+from frugalsvm.estimators.constraints import constraints, one_of
 from frugalsvm.estimators.learner import BudgetedClassifier
 from frugalsvm.estimators.parameters import documented, keep_parameters
-from frugalsvm.estimators.validation import check_choice
 from frugalsvm.persist.savable import FOR_PREDICTION, Saved
 from frugalsvm.persist.values import array, is_positive, or_none, part
 from frugalsvm.selection.in_order import ENOUGH_ROWS, choice_in_order
@@ -138,6 +137,7 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
     True
     """
 
+    _constraints = constraints(learner=one_of(LEARNERS), new_classes=one_of(("error", "grow")))
     _saved = Saved(
         {**CLASSIFIER, **HAS_BUDGET, "_expansion": part("expansion"), "_policy": part("policy")},
         {**OPTIONAL, "alpha_": is_positive, "_experts": or_none(part("experts")),
@@ -175,12 +175,6 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
         keep_parameters(self, locals())
 
     # --- learning -----------------------------------------------------------------------------------------
-
-    def _check_params(self):
-        check_choice("learner", self.learner, LEARNERS)
-        check_choice("new_classes", self.new_classes, ("error", "grow"))
-        check_calibrate(self.calibrate)
-        self._check_machine()
 
     @property
     def _alpha(self):

@@ -13,15 +13,10 @@ from frugalsvm.estimators._incremental_saved import INCREMENTAL
 from frugalsvm.estimators._lookup import indices_of_ids, indices_of_rows
 from frugalsvm.estimators._precomputed import PrecomputedKernel
 from frugalsvm.estimators._scoring import Scorer
-from frugalsvm.estimators.calibrated import check_calibrate
+from frugalsvm.estimators.constraints import constraints, count, or_none, positive
 from frugalsvm.estimators.parameters import documented, keep_parameters
 from frugalsvm.estimators.unchanged import prepare_to_learn, unchanged_on_error
-from frugalsvm.estimators.validation import (
-    check_count,
-    check_positive,
-    distinct_labels,
-    encoded_labels,
-)
+from frugalsvm.estimators.validation import check_positive, distinct_labels, encoded_labels
 from frugalsvm.exact.incremental import change_C, restored, unlearn
 from frugalsvm.exact.kkt import dual_objective, optimal_bias, violation
 from frugalsvm.exact.memory import MemoryLimit, TooLittleMemoryError
@@ -156,6 +151,7 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
     True
     """
 
+    _constraints = constraints(C=positive, cache_size=positive, max_memory=or_none(positive), window=or_none(count(2)))
     _solvers: list[ExactSolver]  # changed in place, so that it is the same list after `unchanged_on_error`
     _examples: Examples
     _saved = INCREMENTAL
@@ -186,16 +182,6 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
         verbose=0,
     ):
         keep_parameters(self, locals())
-
-    def _check_params(self):
-        self._check_kernel()
-        check_calibrate(self.calibrate)
-        check_positive("C", self.C)
-        check_positive("cache_size", self.cache_size)
-        if self.max_memory is not None:
-            check_positive("max_memory", self.max_memory)
-        if self.window is not None:
-            check_count("window", self.window, least=2)
 
     def _start(self, X, targets, random_state, *, whole):
         classes = targets.classes

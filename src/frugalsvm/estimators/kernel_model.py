@@ -16,6 +16,7 @@ from frugalsvm.arrays.maps import kernel_map
 from frugalsvm.arrays.namespace import is_torch
 from frugalsvm.compiling.threads import Threads, blas_threads, thread_count
 from frugalsvm.core.expansion import Expansion
+from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.lookahead import BLOCK_ROWS
 from frugalsvm.core.metric import Metric, seen_rows
 from frugalsvm.core.origin import Origin, followed, origin_at, relative
@@ -23,9 +24,10 @@ from frugalsvm.estimators._predictor import Predictor
 from frugalsvm.estimators._scoring import Scorer, scores_by_blocks
 from frugalsvm.estimators.automatic import choice_of, chooses, is_auto
 from frugalsvm.estimators.caller_warnings import warn_caller
-from frugalsvm.estimators.metric import importances, metric_for, rows_in_metric
+from frugalsvm.estimators.constraints import budget, check_constraints, constraints, count, one_of, threads
+from frugalsvm.estimators.metric import check_metric, importances, metric_for, rows_in_metric
 from frugalsvm.estimators.origin import absolute_rows, check_size, check_values, first_origin, relative_rows
-from frugalsvm.estimators.progress import CallbackSupport, following
+from frugalsvm.estimators.progress import CallbackSupport, check_verbose, following
 from frugalsvm.estimators.unchanged import learn_on_copies
 from frugalsvm.estimators.validation import AS_IT_IS, new_kernel, validated_rows
 
@@ -35,7 +37,8 @@ __all__ = ["FIRST_SLOTS", "ExpansionModel", "KernelEstimator", "bytes_per_slot",
 class KernelEstimator(CallbackSupport, ThreadSafe, BaseEstimator):
     """Base of all estimators: a kernel, and rows in a metric, and relative to an origin, if it is one of differences.
 
-    Subclasses define ``_check_params`` and, where the origin may move, ``_move_rows``.
+    Subclasses define ``_constraints``, what single parameters may be; ``_check_params``, where some do not go together;
+    and, where the origin may move, ``_move_rows``.
 
     Parameters
     ----------
@@ -78,6 +81,7 @@ class KernelEstimator(CallbackSupport, ThreadSafe, BaseEstimator):
     n_features_in_ : int
     """
 
+    _constraints = constraints(kernel=one_of(KERNELS), n_jobs=threads)
     _kernel: Any
     _origin: Origin | None = None
     _metric: Metric | None = None
@@ -99,7 +103,10 @@ class KernelEstimator(CallbackSupport, ThreadSafe, BaseEstimator):
         self._check_params()
 
     def _check_params(self):
-        raise NotImplementedError
+        check_constraints(self)
+        check_verbose(self)
+        if isinstance(self.kernel, str):
+            check_metric(getattr(self, "metric", None), self.kernel)
 
     @property
     def kernel_(self):
@@ -295,6 +302,7 @@ class ExpansionModel(KernelEstimator):
         Passes made by the last `fit`.
     """
 
+    _constraints = constraints(budget=budget, max_iter=count())
     _expansion: Expansion
     _predictor: Predictor | None = None  # of a model that was saved for prediction, and has no other state
 

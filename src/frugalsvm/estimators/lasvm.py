@@ -32,19 +32,11 @@ from frugalsvm.estimators._precomputed import PrecomputedKernel
 from frugalsvm.estimators._renamed import takes_old_names, warned
 from frugalsvm.estimators._scoring import Scorer
 from frugalsvm.estimators.automatic import is_auto
-from frugalsvm.estimators.calibrated import check_calibrate, folds_of
+from frugalsvm.estimators.calibrated import folds_of
+from frugalsvm.estimators.constraints import constraints, count, one_of, or_auto, or_none, positive, strengths
 from frugalsvm.estimators.fit_warnings import warn_at_limit
-from frugalsvm.estimators.metric import check_metric
 from frugalsvm.estimators.parameters import documented, keep_parameters
-from frugalsvm.estimators.validation import (
-    check_choice,
-    check_count,
-    check_positive,
-    encoded_labels,
-    example_weights,
-    is_path,
-    values_of_path,
-)
+from frugalsvm.estimators.validation import encoded_labels, example_weights, is_path, values_of_path
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.persist.savable import with_new_names
 
@@ -54,6 +46,11 @@ VARIANTS = {"lasvm": HINGE_LOSS, "g": HINGE_LOSS, "nc": RAMP_LOSS, "i": RAMP_FIL
 STEP_TYPES = ("pair", "single")
 FEW = 50  # examples of a class that say where it is
 MOST_STEPS = 10**7  # of a finishing phase, or 100 for each member, as in LIBSVM
+
+
+def _below_one(name: str, value: object) -> None:
+    if not isinstance(value, numbers.Real) or not -math.inf < float(value) < 1:
+        raise ParameterError(name, value, "a number below 1")
 
 
 class DualClassifier(PrecomputedKernel, OnlineClassifier):
@@ -80,6 +77,9 @@ class DualClassifier(PrecomputedKernel, OnlineClassifier):
         Threads for predictions, and for matrix products in learning that are large; None is one, -1 all cores.
     """
 
+    _constraints = constraints(
+        C=positive, selection=one_of(SELECTIONS), pool_size=count(), n_selected=or_none(count()), cache_size=positive
+    )
     _solver: DualSolver
     _changed_in_place = ("_solver", "_learner")
 
@@ -107,18 +107,12 @@ class DualClassifier(PrecomputedKernel, OnlineClassifier):
         """The penalty as a number, or what somebody has set who is to be told."""
         return self.C
 
-    def _check_dual_params(self):
-        check_positive("C", self._C)
-        check_positive("cache_size", self.cache_size)
-        check_count("max_iter", self.max_iter)
-        check_choice("selection", self.selection, SELECTIONS)
-        check_count("pool_size", self.pool_size)
-        if self.n_selected is not None:
-            check_count("n_selected", self.n_selected)
-            if self.selection == "random":
-                raise ValueError(
-                    "n_selected is for selection='margin' or 'gradient'; to learn a random subset, pass fewer rows."
-                )
+    def _check_params(self):
+        super()._check_params()
+        if self.n_selected is not None and self.selection == "random":
+            raise ValueError(
+                "n_selected is for selection='margin' or 'gradient'; to learn a random subset, pass fewer rows."
+            )
 
     def _start(self, X, targets, random_state, *, whole):
         classes = targets.classes
@@ -393,6 +387,17 @@ class LASVMClassifier(DualClassifier):
 
     _renamed_parameters: ClassVar = {"steps": "step_type"}  # an attribute `steps` is the mark of a Pipeline
 
+    _constraints = constraints(
+        variant=one_of(VARIANTS),
+        C=or_auto(strengths),
+        s=_below_one,
+        step_type=one_of(STEP_TYPES),
+        tol=positive,
+        finish=one_of((True, False, "auto")),
+        warm_up=or_auto(count(0)),
+        clean_every=count(),
+        max_idle=count(0),
+    )
     _saved = with_learner("lasvm-without-bias", "lasvm")
 
     @takes_old_names
@@ -443,28 +448,8 @@ class LASVMClassifier(DualClassifier):
         return super().set_params(**warned(self, params))
 
     def _check_params(self):
-        check_choice("variant", self.variant, VARIANTS)
-        self._check_kernel()
-        check_calibrate(self.calibrate)
-        if not self._is_precomputed:
-            check_metric(self.metric, self.kernel)
-        check_choice("step_type", self.step_type, STEP_TYPES)
-        check_choice("finish", self.finish, (True, False, "auto"))
-        self._check_dual_params()
-        if is_path(self.C):
-            self._check_path()
-        check_positive("tol", self.tol)
-        check_count("clean_every", self.clean_every)
-        check_count("max_idle", self.max_idle, least=0)
-        if self.warm_up != "auto":
-            check_count("warm_up", self.warm_up, least=0)
-        if not isinstance(self.s, numbers.Real) or not -math.inf < float(self.s) < 1:
-            raise ParameterError("s", self.s, "a number below 1")
-
-    def _check_path(self):
-        for value in values_of_path(self.C):
-            check_positive("C", value)
-        if self.variant not in ("g", "full"):
+        super()._check_params()
+        if is_path(self.C) and self.variant not in ("g", "full"):
             raise ValueError(f"A list of C is for variant='g' or 'full', not {self.variant!r}: use GridSearchCV.")
 
     @property

@@ -17,8 +17,7 @@ from frugalsvm.cells.places import OnDevice, OnThreads, Place
 from frugalsvm.cells.solver import Cells
 from frugalsvm.cells.system import cell_bytes
 from frugalsvm.cells.tree import cells_of
-from frugalsvm.compiling.threads import row_blocks, thread_count
-from frugalsvm.core.kernels import KERNELS
+from frugalsvm.compiling.threads import row_blocks
 from frugalsvm.core.origin import some_rows
 from frugalsvm.estimators._byte_budget import trained_in_bytes
 from frugalsvm.estimators._local_batches import LearnsBatches, refuse_sparse
@@ -26,16 +25,14 @@ from frugalsvm.estimators._local_saved import LOCAL
 from frugalsvm.estimators._local_warnings import warn_if_coefficients_cancel
 from frugalsvm.estimators._tensors import validated_tensor
 from frugalsvm.estimators.automatic import is_auto
-from frugalsvm.estimators.metric import check_metric
+from frugalsvm.estimators.constraints import constraints, one_of, or_auto, or_none, positive, size
 from frugalsvm.estimators.origin import absolute_rows, relative_rows
 from frugalsvm.estimators.progress import following
 from frugalsvm.estimators.protocol import Fits
 from frugalsvm.estimators.unchanged import forget_learned
 from frugalsvm.estimators.validation import (
     AS_IT_IS,
-    check_choice,
     check_count,
-    check_positive,
     parsed_bytes,
     validated_rows,
 )
@@ -49,6 +46,18 @@ _SAMPLE_ROWS = 2**14  # that tell from which gamma on to search
 _BLOCK_ROWS = 2**14
 _MOST_TREES = 1000
 _ONE_CELL = 2 * _USUAL_SIZE  # up to this number, rows are not divided
+
+
+def _a_cell_size(name: str, value: Any) -> None:
+    if isinstance(value, str):
+        raise ParameterError(name, value, "an integer of at least 2, or 'auto'")
+    check_count(name, value, least=2)
+
+
+def _a_number_of_trees(name: str, value: Any) -> None:
+    check_count(name, value)
+    if value > _MOST_TREES:
+        raise ParameterError(name, value, f"an integer from 1 to {_MOST_TREES}")
 
 
 class LocalMachine(LearnsBatches, Fits):
@@ -104,6 +113,15 @@ class LocalMachine(LearnsBatches, Fits):
     n_cells_ : int
     """
 
+    _constraints = constraints(
+        C=or_auto(positive),
+        cell_size=or_auto(_a_cell_size),
+        n_trees=_a_number_of_trees,
+        budget=or_none(size),
+        memory=size,
+        copy_X=one_of((True, False)),
+        dtype=one_of(_TYPES),
+    )
     _saved = LOCAL
     _rows: np.ndarray
     _cells: list[Cells] | list[CodedCells]
@@ -125,23 +143,7 @@ class LocalMachine(LearnsBatches, Fits):
     # --- parameters -----------------------------------------------------------------------------------------
 
     def _check_params(self):
-        check_choice("kernel", self.kernel, KERNELS)
-        check_choice("dtype", self.dtype, _TYPES)
-        check_metric(self.metric, self.kernel)
-        if not is_auto(self.C):
-            check_positive("C", self.C)
-        if not is_auto(self.cell_size):
-            if isinstance(self.cell_size, str):
-                raise ParameterError("cell_size", self.cell_size, "an integer of at least 2, or 'auto'")
-            check_count("cell_size", self.cell_size, least=2)
-        check_count("n_trees", self.n_trees)
-        if self.n_trees > _MOST_TREES:
-            raise ParameterError("n_trees", self.n_trees, f"an integer from 1 to {_MOST_TREES}")
-        parsed_bytes("memory", self.memory)
-        check_choice("copy_X", self.copy_X, (True, False))
-        if self.budget is not None:
-            parsed_bytes("budget", self.budget)
-        thread_count(self.n_jobs)
+        super()._check_params()
         arrays_on(self.device)  # says what is missing
 
     def _arrays(self):

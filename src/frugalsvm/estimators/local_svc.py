@@ -9,7 +9,6 @@ from frugalsvm.core.outputs import n_outputs_for, signs
 from frugalsvm.estimators._base import ScoreClassifier
 from frugalsvm.estimators._local_saved import LOCAL
 from frugalsvm.estimators._scoring import predicted_labels
-from frugalsvm.estimators.calibrated import check_calibrate
 from frugalsvm.estimators.fit_warnings import warn_if_poor_left_out
 from frugalsvm.estimators.local_machine import LocalMachine
 from frugalsvm.estimators.parameters import documented, keep_parameters
@@ -102,10 +101,6 @@ class LocalSVC(ScoreClassifier, LocalMachine):
         keep_parameters(self, locals())
 
     _saved = LOCAL._replace(required={**LOCAL.required, "classes_": is_classes}, is_sound=_is_sound)
-
-    def _check_params(self):
-        check_calibrate(self.calibrate)
-        super()._check_params()
 
     def _examples_of(self, X, y, sample_weight, *, first):
         X, labels, weights = super()._examples_of(X, y, sample_weight, first=first)

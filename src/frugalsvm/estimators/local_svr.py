@@ -7,7 +7,7 @@ from sklearn.base import RegressorMixin
 
 from frugalsvm._locks import shared
 from frugalsvm.arrays.namespace import arrays_on, on_host
-from frugalsvm.estimators._local_intervals import INTERVALS, LeftOutIntervals, check_intervals, intervals_are_sound
+from frugalsvm.estimators._local_intervals import INTERVALS, LeftOutIntervals, intervals_are_sound
 from frugalsvm.estimators._local_saved import LOCAL, scale_is_bounded
 from frugalsvm.estimators.local_machine import LocalMachine
 from frugalsvm.estimators.parameters import documented, keep_parameters
@@ -104,10 +104,6 @@ class LocalSVR(LeftOutIntervals, RegressorMixin, LocalMachine):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
-
-    def _check_params(self):
-        check_intervals(self.intervals)
-        super()._check_params()
 
     def _examples_of(self, X, y, sample_weight, *, first):
         if y is None:

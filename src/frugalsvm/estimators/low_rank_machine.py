@@ -10,25 +10,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.arrays.namespace import HOST, arrays_on, best_device
 from frugalsvm.arrays.sources import dense_rows
-from frugalsvm.compiling.threads import blas_threads, thread_count
+from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.estimators._asset_path import PathOfC
 from frugalsvm.estimators._asset_saved import LOW_RANK
-from frugalsvm.estimators._maps import LANDMARKS, check_map, landmark_rows
+from frugalsvm.estimators._maps import LANDMARKS, MAP_CONSTRAINTS, check_map, landmark_rows
 from frugalsvm.estimators._scoring import rows_to_score
 from frugalsvm.estimators.automatic import is_auto
 from frugalsvm.estimators.calibrated import n_held_out
+from frugalsvm.estimators.constraints import constraints, count, non_negative, or_none, size
 from frugalsvm.estimators.fit_warnings import warn_at_limit, warn_if_above
 from frugalsvm.estimators.origin import absolute_rows
 from frugalsvm.estimators.progress import following
 from frugalsvm.estimators.protocol import Fits
 from frugalsvm.estimators.unchanged import forget_learned
-from frugalsvm.estimators.validation import (
-    AS_IT_IS,
-    check_choice,
-    check_count,
-    check_positive,
-    parsed_bytes,
-)
+from frugalsvm.estimators.validation import AS_IT_IS, parsed_bytes
 from frugalsvm.lowrank.backends.compiled import CompiledStorage
 from frugalsvm.lowrank.backends.torch import TorchStorage, device_values
 from frugalsvm.lowrank.continuation import certified, solve
@@ -104,6 +99,8 @@ class LowRankMachine(PathOfC, Fits):
         Number of features.
     """
 
+    _constraints = constraints(**MAP_CONSTRAINTS, max_iter=or_none(count()), tol=non_negative, memory=size)
+
     # What only some estimators have a parameter for
     C: Any = 1.0
     alpha: Any = None
@@ -142,17 +139,8 @@ class LowRankMachine(PathOfC, Fits):
     # --- parameters -----------------------------------------------------------------------------------------
 
     def _check_params(self):
-        check_choice("structured", self.structured, ("auto", True, False))
-        check_count("n_components", self.n_components)
+        super()._check_params()
         check_map(self.feature_map, self.kernel, self.landmarks, self.structured, self._landmarks)
-        if self.rank is not None:
-            check_count("rank", self.rank)
-        if self.max_iter is not None:
-            check_count("max_iter", self.max_iter)
-        check_positive("eigenvalue_threshold", self.eigenvalue_threshold, zero=True)
-        check_positive("tol", self.tol, zero=True)
-        parsed_bytes("memory", self.memory)
-        thread_count(self.n_jobs)  # on a GPU it would not be checked otherwise
 
     def _holds_out(self):
         return self.early_stopping or (self._is_path() and self.cv is None)

@@ -7,10 +7,9 @@ from frugalsvm.core.rng import new_rng
 from frugalsvm.dual.online import new_work
 from frugalsvm.dual.tracking import make_rounds, mean_of_round, new_tracking
 from frugalsvm.estimators._dual_saved import with_learner
-from frugalsvm.estimators.calibrated import check_calibrate
+from frugalsvm.estimators.constraints import constraints, count
 from frugalsvm.estimators.lasvm import DualClassifier
 from frugalsvm.estimators.parameters import documented, keep_parameters
-from frugalsvm.estimators.validation import check_count
 
 __all__ = ["TrackingSVC"]
 
@@ -73,6 +72,7 @@ class TrackingSVC(DualClassifier):
     True
     """
 
+    _constraints = constraints(n_steps=count())
     _saved = with_learner("tracking")
 
     def __init__(
@@ -104,10 +104,7 @@ class TrackingSVC(DualClassifier):
         keep_parameters(self, locals())
 
     def _check_params(self):
-        self._check_kernel()
-        check_calibrate(self.calibrate)
-        check_count("n_steps", self.n_steps)
-        self._check_dual_params()
+        super()._check_params()
         if self.batch and self.selection != "random":
             raise ValueError("batch=True reads all examples first: selection must be 'random'.")
         if self.cached and not self.process:

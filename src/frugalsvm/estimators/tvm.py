@@ -6,7 +6,6 @@ from sklearn.utils.validation import check_is_fitted
 from frugalsvm.compiling.threads import Threads, blas_threads, thread_count
 from frugalsvm.core.capabilities import check_kernel
 from frugalsvm.core.expansion import coefficients
-from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.outputs import joined, n_outputs_for, signs
 from frugalsvm.estimators._base import OnlineClassifier
 from frugalsvm.estimators._saved import (
@@ -17,10 +16,9 @@ from frugalsvm.estimators._saved import (
     expansion_is_sound,
     predictor_saved,
 )
-from frugalsvm.estimators.calibrated import check_calibrate
+from frugalsvm.estimators.constraints import constraints, count, one_of, or_none, positive
 from frugalsvm.estimators.origin import absolute_rows
 from frugalsvm.estimators.parameters import documented, keep_parameters
-from frugalsvm.estimators.validation import check_choice, check_count, check_positive
 from frugalsvm.exact.kkt import violation
 from frugalsvm.exact.tvm import learn, new_cache
 from frugalsvm.exact.twins import TVM, new_twins
@@ -133,6 +131,15 @@ class TVMClassifier(OnlineClassifier):
     True
     """
 
+    _constraints = constraints(
+        budget=count(2),
+        C=positive,
+        m1=positive,
+        m2=positive,
+        merge_space=one_of(MERGE_SPACES),
+        one_sided=one_of((True, False)),
+        reject=or_none(positive),
+    )
     _first_dtype = np.float64
     _changed_in_place = ("_twins",)
 
@@ -167,18 +174,9 @@ class TVMClassifier(OnlineClassifier):
         keep_parameters(self, locals())
 
     def _check_params(self):
-        check_choice("kernel", self.kernel, KERNELS)
-        check_calibrate(self.calibrate)
-        check_choice("merge_space", self.merge_space, MERGE_SPACES)
-        check_choice("one_sided", self.one_sided, (True, False))
-        check_count("budget", self.budget, least=2)
-        check_count("max_iter", self.max_iter)
-        for name in ("C", "m1", "m2"):
-            check_positive(name, getattr(self, name))
+        super()._check_params()
         if self.m2 < self.m1:
             raise ValueError(f"m2 must be at least m1, but {self.m2!r} is below {self.m1!r}.")
-        if self.reject is not None:
-            check_positive("reject", self.reject)
         if self.merge_space == "feature":  # elsewhere the merged vector is not known
             check_kernel("merge_space", "feature", ("gaussian",), self.kernel, "use merge_space='input'")
         else:  # products with a mean of two rows are made from those with the rows
