@@ -50,7 +50,20 @@ _GROUPS_A_THREAD, _GROUP_BYTES = 4, 2**28
 
 
 class CellsOnCluster(DaskEstimator):
-    """Base of estimators whose cells are solved where their rows are."""
+    """Base of estimators whose cells are solved where their rows are.
+
+    Parameters
+    ----------
+    metric : {"diag", "full", "auto"}, array or None
+        What rows are multiplied by before the kernel sees them, see :ref:`metric`; the client learns it from a sample.
+    memory : str
+        Limit for the sample, and for the matrix of a cell.
+
+    Attributes
+    ----------
+    history_ : list of dict
+        What was found in each of the steps "sample", "shuffle", "choice" and "cells".
+    """
 
     def _check_own_params(self) -> None:
         self._check_class_weight()

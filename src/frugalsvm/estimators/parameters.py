@@ -2,7 +2,8 @@
 
 The docstring of a base class describes the parameters and attributes that its subclasses have in common. `documented`
 adds them to the docstring of an estimator: parameters in the order of the constructor and with its defaults, attributes
-where a line consists of their names. What an estimator describes itself takes precedence.
+where a line consists of their names. What an estimator describes itself takes precedence. One that is made after
+another (``_ordinary``, on many machines) takes what neither it nor its bases describe from that.
 """
 
 import inspect
@@ -55,7 +56,7 @@ def _attributes(cls: type, body: str) -> list[str]:
 
 def _described(cls: type, name: str) -> str:
     """The nearest description, in the order in which Python looks for methods."""
-    for each in cls.__mro__:
+    for each in (*cls.__mro__, *getattr(cls, "_ordinary", object).__mro__):
         if name in _descriptions(each):
             return _descriptions(each)[name]
     raise TypeError(f"No docstring of {cls.__name__} and its bases describes {name}.")
