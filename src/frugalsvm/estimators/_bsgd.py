@@ -3,7 +3,6 @@
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._locks import exclusive
 from frugalsvm.arrays.namespace import arrays_on
@@ -23,6 +22,7 @@ from frugalsvm.estimators._saved import kept_for_prediction, trimmed
 from frugalsvm.estimators.automatic import is_auto
 from frugalsvm.estimators.constraints import constraints, one_of, or_none, positive
 from frugalsvm.estimators.kernel_model import FIRST_SLOTS, ExpansionModel, bytes_per_slot, with_features
+from frugalsvm.estimators.parameters import learned
 from frugalsvm.estimators.validation import check_positive, slots_for_budget
 from frugalsvm.exceptions import ParameterError
 
@@ -227,10 +227,9 @@ class BudgetedSGD(ExpansionModel):
             again = expansion._replace(weights=weights, counts=expansion.counts.copy())
         return super().scoring_expansion(again)
 
-    @property
+    @learned
     def intercept_(self):
         """Zeros: the model has no bias term."""
-        check_is_fitted(self)
         return np.zeros(self._expansion.n_outputs // (1 if self._experts is None else len(self._experts.clocks)))
 
     def _coefficients(self):
@@ -240,10 +239,9 @@ class BudgetedSGD(ExpansionModel):
         averaged = self._expansion.coef.shape[0] > self._expansion.n_outputs
         return (averaged_coefficients if averaged else coefficients)(self._expansion)
 
-    @property
+    @learned
     def gradient_error_(self):
         """Mean of ``||Delta_t|| / eta_t`` over the examples."""
-        check_is_fitted(self)
         return float(self._expansion.scalars[0]["error_sum"] / max(self._expansion.counts[0]["n_seen"], 1))
 
 

@@ -19,14 +19,7 @@ from frugalsvm.cells.tree import Tree, cells_of
 from frugalsvm.cells.trunk import branch_of, grafted, with_members
 from frugalsvm.compiling.threads import Threads
 from frugalsvm.estimators._batches import Batches
-from frugalsvm.estimators.local_learner import (
-    begin_local,
-    look_back,
-    numbers_of,
-    seen_by,
-    take_left_out,
-    targets_of,
-)
+from frugalsvm.estimators.local_learner import begin_local, numbers_of, seen_by
 from frugalsvm.estimators.unchanged import unchanged_on_error
 from frugalsvm.estimators.validation import validated_rows
 
@@ -82,12 +75,12 @@ class LearnsBatches:
             self._forget()
             source = Batches(batches)
             survey = source.survey(self)
-            targets, weights = targets_of(self, survey.y, survey.sample_weight)
+            targets, weights = self.targets_of(survey.y, survey.sample_weight)
             del survey
             known = _Known(self, source, numbers_of(targets, weights), targets.shape[1])
             left_out, rows, numbers = self._fit_known(known, targets, weights, folder)
-            take_left_out(self, left_out, targets, weights)
-            look_back(self, rows, numbers, targets, weights)
+            self.take_left_out(left_out, targets, weights)
+            self.look_back(rows, numbers, targets, weights)
         return self
 
     def _fit_known(self: Any, known: "_Known", targets, weights, folder):
@@ -147,7 +140,7 @@ class _Known:
         for start, X in self._blocks():
             own = np.flatnonzero(is_other[start : start + len(X)])
             if len(own):
-                out[start + own] = self.estimator._output(X[own])
+                out[start + own] = self.estimator.scores_of(X[own])
 
 
 def _sorted(known: _Known, trunks: Sequence[Tree], n_buffered: int, folder: Any, threads: Threads):

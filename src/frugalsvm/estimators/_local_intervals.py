@@ -145,7 +145,7 @@ class LeftOutIntervals:
                 f"This {type(self).__name__} has learned with intervals=None, and keeps no errors on rows left out: "
                 "fit it with intervals='local' or 'constant'."
             )
-        predictions = self._in_units(self._output(X))
+        predictions = self._in_units(self.scores_of(X))
         widths = np.broadcast_to(error_quantiles(self._errors_left_out, coverage), predictions.shape)
         if self._spread is not None:
             rows = self._known_rows(on_host(X), self._dtype)

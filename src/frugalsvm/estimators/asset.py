@@ -15,7 +15,7 @@ from frugalsvm.estimators._asset_streams import StreamMachine
 from frugalsvm.estimators._base import Labels, StreamClassifier
 from frugalsvm.estimators._multilabel import check_for_labels, label_matrix
 from frugalsvm.estimators.fit_warnings import warn_after_fit
-from frugalsvm.estimators.parameters import documented, keep_parameters
+from frugalsvm.estimators.parameters import documented, keep_parameters, learned
 from frugalsvm.estimators.targets import checked_weights
 from frugalsvm.estimators.validation import classes_in
 from frugalsvm.lowrank.targets import accuracy, class_indices, class_targets, label_accuracy
@@ -222,11 +222,7 @@ class ASSETClassifier(StreamMachine, StreamClassifier):
 
     # --- scores ---------------------------------------------------------------------------------------------
 
-    @property
-    def multilabel_(self):
-        """Whether the model has learned labels in columns."""
-        check_is_fitted(self)
-        return self._multilabel
+    multilabel_ = learned(lambda self: self._multilabel, doc="Whether the model has learned labels in columns.")
 
     @shared
     def predict(self, X, *, device=None):

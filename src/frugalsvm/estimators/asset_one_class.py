@@ -4,7 +4,6 @@ import numbers
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._locks import shared
 from frugalsvm.estimators._asset_saved import LOW_RANK
@@ -12,7 +11,7 @@ from frugalsvm.estimators._maps import LANDMARKS
 from frugalsvm.estimators._outliers import DetectsOutliers
 from frugalsvm.estimators.constraints import constraints
 from frugalsvm.estimators.low_rank_machine import LowRankMachine
-from frugalsvm.estimators.parameters import documented, keep_parameters
+from frugalsvm.estimators.parameters import documented, keep_parameters, learned
 from frugalsvm.estimators.targets import checked_weights
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.lowrank.losses import Pinball
@@ -171,11 +170,7 @@ class ASSETOneClassSVM(DetectsOutliers, LowRankMachine):
 
     # --- scores ---------------------------------------------------------------------------------------------
 
-    @property
-    def offset_(self):
-        """Rows with scores below are outliers."""
-        check_is_fitted(self)
-        return -float(self._weights[0, -1])
+    offset_ = learned(lambda self: -float(self._weights[0, -1]), doc="Rows with scores below are outliers.")
 
     @shared
     def decision_function(self, X):

@@ -1,7 +1,5 @@
 """Budgeted stochastic gradient descent as a scikit-learn classifier."""
 
-from sklearn.utils.validation import check_is_fitted
-
 from frugalsvm.budgeted.projection import frozen
 from frugalsvm.core.expansion import restart_average
 from frugalsvm.core.experts import HALF_LIVES, TRACKING_STEP, experts_with_classes, new_experts
@@ -20,7 +18,7 @@ from frugalsvm.estimators._saved import (
 from frugalsvm.estimators.automatic import chooses_in_order, is_auto
 from frugalsvm.estimators.constraints import constraints, one_of
 from frugalsvm.estimators.learner import BudgetedClassifier
-from frugalsvm.estimators.parameters import documented, keep_parameters
+from frugalsvm.estimators.parameters import documented, keep_parameters, learned
 from frugalsvm.persist.savable import FOR_PREDICTION, Saved
 from frugalsvm.persist.values import array, is_positive, or_none, part
 from frugalsvm.selection.in_order import ENOUGH_ROWS, choice_in_order
@@ -247,10 +245,9 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
     def _loss(self):
         return hinge_for(self._expansion.n_outputs)
 
-    @property
+    @learned
     def half_life_shares_(self):
         """With ``half_life="auto"``: the share in the vote of each half-life, a dict; None is no forgetting."""
-        check_is_fitted(self)
         if self._experts is None:
             raise AttributeError("half_life_shares_ exists with half_life='auto' only.")
         shares = self._experts.standing["share"]

@@ -19,7 +19,7 @@ from frugalsvm.estimators._bsgd import BudgetedSGD, has_room_to_learn, predictio
 from frugalsvm.estimators._outliers import DetectsOutliers
 from frugalsvm.estimators._saved import HAS_BUDGET, OPTIONAL, check_loaded_parameters, expansion_is_sound
 from frugalsvm.estimators.constraints import constraints, count, or_none, share
-from frugalsvm.estimators.parameters import documented, keep_parameters
+from frugalsvm.estimators.parameters import documented, keep_parameters, learned
 from frugalsvm.estimators.protocol import FitsAndFollows
 from frugalsvm.estimators.targets import checked_weights
 from frugalsvm.persist.savable import Saved
@@ -205,17 +205,8 @@ class BSGDOneClassSVM(DetectsOutliers, FitsAndFollows, BudgetedSGD):
 
     # --- what was learned ---------------------------------------------------------------------------------
 
-    @property
-    def offset_(self):
-        """Rows with scores below are outliers."""
-        check_is_fitted(self)
-        return offset_of(self._window, self._rate)
-
-    @property
-    def threshold_(self):
-        """Rows with scores below are learned."""
-        check_is_fitted(self)
-        return threshold_of(self._window)
+    offset_ = learned(lambda self: offset_of(self._window, self._rate), doc="Rows with scores below are outliers.")
+    threshold_ = learned(lambda self: threshold_of(self._window), doc="Rows with scores below are learned.")
 
     @shared
     def score_samples(self, X):

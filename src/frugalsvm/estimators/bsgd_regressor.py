@@ -4,7 +4,6 @@ import numbers
 from collections.abc import Sequence
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._locks import shared
 from frugalsvm.budgeted.model_averaging import with_coefficients
@@ -16,7 +15,7 @@ from frugalsvm.estimators._quantiles import PINBALL, PredictsNumbers
 from frugalsvm.estimators._saved import HAS_BUDGET, OPTIONAL, check_loaded_parameters, expansion_is_sound
 from frugalsvm.estimators.automatic import is_auto
 from frugalsvm.estimators.constraints import constraints, one_of
-from frugalsvm.estimators.parameters import documented, keep_parameters
+from frugalsvm.estimators.parameters import documented, keep_parameters, learned
 from frugalsvm.estimators.targets import TargetScale, scale_of
 from frugalsvm.estimators.validation import check_positive
 from frugalsvm.exceptions import ParameterError
@@ -286,16 +285,14 @@ default="epsilon_insensitive"
     def _coefficients(self):
         return super()._coefficients() * self._targets.spread
 
-    @property
+    @learned
     def intercept_(self):
         """What is added to the kernel expansion, for each output: where the first targets were, or quantiles hold."""
-        check_is_fitted(self)
         return self._targets.center.copy()
 
-    @property
+    @learned
     def epsilon_(self):
         """The epsilon of each output, in units of the target."""
-        check_is_fitted(self)
         return self._epsilons * self._targets.spread
 
     @shared

@@ -16,7 +16,7 @@ from frugalsvm.compiling.threads import Threads, blas_threads, thread_count
 from frugalsvm.estimators._maps import MAP_CONSTRAINTS, check_map, landmark_rows
 from frugalsvm.estimators.kernel_model import KernelEstimator
 from frugalsvm.estimators.origin import absolute_rows
-from frugalsvm.estimators.parameters import documented, keep_parameters
+from frugalsvm.estimators.parameters import documented, keep_parameters, learned
 from frugalsvm.estimators.unchanged import unchanged_on_error
 from frugalsvm.lowrank.backends.compiled import Compiled, stored_rows
 from frugalsvm.lowrank.maps import MapPlan, n_candidates, whitening_of, width_of
@@ -110,10 +110,9 @@ class _FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstim
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_map")
 
-    @property
+    @learned
     def n_components_(self) -> int:
         """Number of features that `transform` returns."""
-        check_is_fitted(self)
         whitening = whitening_of(self._map)
         return width_of(self._map) if whitening is None else whitening.shape[1]
 
@@ -186,10 +185,9 @@ class NystroemMap(_FeatureMap):
         own = {name: getattr(self, name) for name in names}
         return {"feature_map": "nystroem", "structured": False, "triangular": True, **own}
 
-    @property
+    @learned
     def components_(self) -> np.ndarray:
         """The landmarks."""
-        check_is_fitted(self)
         return absolute_rows(self._map.landmarks, self._origin, self._metric)
 
 

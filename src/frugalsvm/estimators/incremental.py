@@ -14,7 +14,7 @@ from frugalsvm.estimators._lookup import indices_of_ids, indices_of_rows
 from frugalsvm.estimators._precomputed import PrecomputedKernel
 from frugalsvm.estimators._scoring import Scorer
 from frugalsvm.estimators.constraints import constraints, count, or_none, positive
-from frugalsvm.estimators.parameters import documented, keep_parameters
+from frugalsvm.estimators.parameters import documented, keep_parameters, learned
 from frugalsvm.estimators.unchanged import prepare_to_learn, unchanged_on_error
 from frugalsvm.estimators.validation import check_positive, distinct_labels, encoded_labels
 from frugalsvm.exact.incremental import change_C, restored, unlearn
@@ -433,34 +433,26 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
         check_is_fitted(self)
         return [function(solver.state) for solver in self._solvers]
 
-    @property
+    @learned
     def training_bytes_(self):
         """About the bytes of all arrays that learning keeps."""
-        check_is_fitted(self)
         return self._memory.taken_by(self._solvers)
 
-    @property
-    def n_examples_(self):
-        """Number of examples learned and not unlearned."""
-        check_is_fitted(self)
-        return len(self._examples.ids)
+    n_examples_ = learned(lambda self: len(self._examples.ids), doc="Number of examples learned and not unlearned.")
 
-    @property
+    @learned
     def example_ids_(self):
         """Their ids: numbers from 0 in the order of learning, since the last `fit`."""
-        check_is_fitted(self)
         return self._examples.ids.copy()
 
-    @property
+    @learned
     def support_(self):
         """The ids of the support vectors, ascending."""
-        check_is_fitted(self)
         return self._examples.ids[self._supporting()[0]]
 
-    @property
+    @learned
     def n_support_(self):
         """Number of support vectors of each class."""
-        check_is_fitted(self)
         return np.bincount(self._examples.labels[self._supporting()[0]], minlength=len(self.classes_))
 
     @property

@@ -27,6 +27,7 @@ from frugalsvm.estimators.caller_warnings import warn_caller
 from frugalsvm.estimators.constraints import budget, check_constraints, constraints, count, one_of, threads
 from frugalsvm.estimators.metric import check_metric, importances, metric_for, rows_in_metric
 from frugalsvm.estimators.origin import absolute_rows, check_size, check_values, first_origin, relative_rows
+from frugalsvm.estimators.parameters import learned
 from frugalsvm.estimators.progress import CallbackSupport, check_verbose, following
 from frugalsvm.estimators.unchanged import learn_on_copies
 from frugalsvm.estimators.validation import AS_IT_IS, new_kernel, validated_rows
@@ -113,10 +114,9 @@ class KernelEstimator(CallbackSupport, ThreadSafe, BaseEstimator):
         """The kernel, a part with its parameters as numbers (`frugalsvm.core.kernels`)."""
         return self._kernel
 
-    @property
+    @learned
     def gamma_(self):
         """The kernel's gamma as a number; None for a kernel without one."""
-        check_is_fitted(self)
         return getattr(self._kernel, "gamma", None)
 
     @property
@@ -393,35 +393,27 @@ class ExpansionModel(KernelEstimator):
         expansion = self._expansion
         return expansion.rows[: expansion.counts[0]["n_slots"]]
 
-    @property
+    @learned
     def support_vectors_(self):
         """Support vectors, shape (n_support_vectors, n_features)."""
-        check_is_fitted(self)
         return absolute_rows(self.support_rows(), self._origin, self._metric)
 
-    @property
+    @learned
     def support_ages_(self):
         """Their ages in examples, shape (n_support_vectors,): since each was learned, or merged for the last time."""
-        check_is_fitted(self)
         counts = self._expansion.counts[0]
         return int(counts["n_seen"]) - self._expansion.births[: counts["n_slots"]]
 
-    @property
+    @learned
     def dual_coef_(self):
         """Their coefficients, shape (n_outputs, n_support_vectors)."""
-        check_is_fitted(self)
         return np.ascontiguousarray(self._coefficients().T)
 
-    @property
-    def intercept_(self):
-        """Zeros, for models without a bias term."""
-        check_is_fitted(self)
-        return np.zeros(self._expansion.n_outputs)
+    intercept_ = learned(lambda self: np.zeros(self._expansion.n_outputs), doc="Zeros, for models without a bias term.")
 
-    @property
+    @learned
     def model_bytes_(self):
         """Bytes that prediction needs: support vectors, their squared norms and coefficients."""
-        check_is_fitted(self)
         return expansion_bytes(self._expansion)
 
     def _counted(self, name):

@@ -35,7 +35,7 @@ from frugalsvm.estimators.automatic import is_auto
 from frugalsvm.estimators.calibrated import folds_of
 from frugalsvm.estimators.constraints import constraints, count, one_of, or_auto, or_none, positive, strengths
 from frugalsvm.estimators.fit_warnings import warn_at_limit
-from frugalsvm.estimators.parameters import documented, keep_parameters
+from frugalsvm.estimators.parameters import documented, keep_parameters, learned
 from frugalsvm.estimators.validation import encoded_labels, example_weights, is_path, values_of_path
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.persist.savable import with_new_names
@@ -214,22 +214,20 @@ class DualClassifier(PrecomputedKernel, OnlineClassifier):
     def _scorer(self):
         return Scorer(self._kernel, self._expansion, self.intercept_, in_float64=True)
 
-    @property
+    @learned
     def intercept_(self):
         """The bias of each output; zero for variants without one."""
-        check_is_fitted(self)
         bias = self._solver.state.sums["bias"] if self._predictor is None else self._predictor.intercept
         return bias.copy()
 
-    @property
+    @learned
     def n_support_(self):
         """Number of support vectors of each output."""
-        check_is_fitted(self)
         return self._solver.state.counts["n_support"].copy()
 
     # --- duality gaps -------------------------------------------------------------------------------------
 
-    @property
+    @learned
     def member_gap_(self):
         """Primal minus dual objective over the members, of the last iterate, summed over the outputs.
 
@@ -237,7 +235,6 @@ class DualClassifier(PrecomputedKernel, OnlineClassifier):
         not in it: see `duality_gap`. It is made of gradients that are kept in the type of the rows: those of float32
         rows are rounded, each to about a millionth of the sum of the coefficients.
         """
-        check_is_fitted(self)
         return member_gap(self._solver.state)
 
     @property

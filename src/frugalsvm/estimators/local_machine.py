@@ -27,6 +27,7 @@ from frugalsvm.estimators._tensors import validated_tensor
 from frugalsvm.estimators.automatic import is_auto
 from frugalsvm.estimators.constraints import constraints, one_of, or_auto, or_none, positive, size
 from frugalsvm.estimators.origin import absolute_rows, relative_rows
+from frugalsvm.estimators.parameters import learned
 from frugalsvm.estimators.progress import following
 from frugalsvm.estimators.protocol import Fits
 from frugalsvm.estimators.unchanged import forget_learned
@@ -67,8 +68,7 @@ class LocalMachine(LearnsBatches, Fits):
     the rows that are kept, as codes, and ``_rows`` has none.
 
     Subclasses define ``_examples_of`` (rows, targets (n_outputs, n), weights or None, of what users pass),
-    ``_take_left_out`` (leave-one-out scores, (n, n_outputs)) and ``_surveyed`` (targets and weights from all labels or
-    values, for `fit_batches`).
+    `targets_of`, `known_targets` and `take_left_out`.
 
     Parameters
     ----------
@@ -185,14 +185,22 @@ class LocalMachine(LearnsBatches, Fits):
         """Mean squared error of leave-one-out scores, by which gamma and C are chosen."""
         return float(np.average(np.square(targets - scores).mean(axis=0), weights=weights))
 
-    def _take_left_out(self, scores, targets, weights):
+    # Steps of a training whose rows are not all in one place: see `frugalsvm.estimators.local_learner`.
+
+    def targets_of(self, y, sample_weight):
+        """Targets (n_outputs, n), and weights or None, of all rows, whose classes or scale the model takes."""
         raise NotImplementedError
 
-    def _look_back(self, rows, numbers, targets, weights):
-        """What there is to do after training: rows, as the kernel sees them, are those with these numbers.
+    def known_targets(self, y):
+        """Targets (n_outputs, n) of some rows, when the classes or the scale of all are known."""
+        raise NotImplementedError
 
-        None is all of them, in order.
-        """
+    def take_left_out(self, scores, targets, weights):
+        """Take leave-one-out scores (n, n_outputs) of all rows."""
+        raise NotImplementedError
+
+    def look_back(self, rows, numbers, targets, weights):
+        """Do what comes after training: rows, as the kernel sees them, are those with these numbers; None is all."""
 
     def _fit(self, attempt, X, y, sample_weight):
         self._forget()
@@ -257,8 +265,8 @@ class LocalMachine(LearnsBatches, Fits):
             every = place.scores(self._kernel, self._rows_for(examples), self._cells, rows)
             every[known] = left_out
             left_out = every
-        self._take_left_out(left_out, targets, weights)
-        self._look_back(rows, None, targets, weights)
+        self.take_left_out(left_out, targets, weights)
+        self.look_back(rows, None, targets, weights)
 
     def _bytes_beside(self, n_rows, n_outputs) -> int:
         """Bytes of the model that are not for its cells."""
@@ -270,14 +278,14 @@ class LocalMachine(LearnsBatches, Fits):
 
     def _fit_cells(self, place, examples, trees, size):
         """Choose what is to be chosen, and learn in all cells of some trees; returns leave-one-out scores."""
-        C = self._chosen_strength(place, examples, trees[0], size)
+        C = self.choose_strength(place, examples, trees[0], size)
         with following(self, sum(tree.n_cells for tree in trees), "cells", has_model=False) as progress:
             rows, cells, left_out = trained_in_bytes(self, place, examples, trees, size, 1.0 / C, progress.advance)
-        self._take_cells(rows, cells, C, size)
+        self.take_cells(rows, cells, C, size)
         return left_out
 
-    def _take_cells(self, rows, cells, C, size):
-        """Be what was learned."""
+    def take_cells(self, rows, cells, C, size):
+        """Be what was learned in the cells of each tree, of up to ``size`` rows; leave-one-out scores come later."""
         self._rows, self._cells, self.C_, self.cell_size_ = rows, cells, C, size
         warn_if_coefficients_cancel(self, cells)
 
@@ -285,7 +293,7 @@ class LocalMachine(LearnsBatches, Fits):
     def _has_free_gamma(self) -> bool:
         return is_auto(self.gamma) and "gamma" in self._kernel._fields
 
-    def _chosen_strength(self, place, examples, tree, size) -> float:
+    def choose_strength(self, place, examples, tree, size) -> float:
         """C, and the kernel with its gamma, from leave-one-out errors where they are to be chosen."""
         is_free = self._has_free_gamma
         given = None if is_auto(self.C) else float(self.C)
@@ -303,7 +311,7 @@ class LocalMachine(LearnsBatches, Fits):
         refuse_sparse(self, X)
         return super()._known_rows(X, dtype)
 
-    def _output(self, X, arrays=None) -> np.ndarray:
+    def scores_of(self, X, arrays=None) -> np.ndarray:
         """Scores (n, n_outputs) of rows that users pass, in units of the machines, from a device or the usual one."""
         check_is_fitted(self)
         arrays = self._arrays() if arrays is None or isinstance(self._cells[0], CodedCells) else arrays
@@ -365,22 +373,19 @@ class LocalMachine(LearnsBatches, Fits):
             return expanded(self._cells, self._dtype)
         return self._rows, self._cells
 
-    @property
+    @learned
     def row_dtype_(self):
         """Type of the stored rows, in which kernel values are computed."""
-        check_is_fitted(self)
         return np.dtype(self._dtype)
 
-    @property
+    @learned
     def n_cells_(self):
         """Number of cells, in all trees."""
-        check_is_fitted(self)
         return sum(cells.tree.n_cells for cells in self._cells)
 
-    @property
+    @learned
     def model_bytes_(self):
         """Bytes that prediction needs: rows, trees, coefficients."""
-        check_is_fitted(self)
         return array_bytes((self._rows, *self._cells))
 
 

@@ -20,6 +20,7 @@ from frugalsvm.estimators.calibrated import n_held_out
 from frugalsvm.estimators.constraints import constraints, count, non_negative, or_none, size
 from frugalsvm.estimators.fit_warnings import warn_at_limit, warn_if_above
 from frugalsvm.estimators.origin import absolute_rows
+from frugalsvm.estimators.parameters import learned
 from frugalsvm.estimators.progress import following
 from frugalsvm.estimators.protocol import Fits
 from frugalsvm.estimators.unchanged import forget_learned
@@ -322,10 +323,9 @@ class LowRankMachine(PathOfC, Fits):
         self.suboptimality_bound_ = self.objective_of(solution.objectives - solution.bounds)
         warn_if_above(self, solution.converged, self.max_iter or NEWTON_STEPS)
 
-    @property
+    @learned
     def t_(self):
         """Number of examples learned from; those of `fit` count once."""
-        check_is_fitted(self)
         return int(self._steps.state.clock[STEP]) if self._steps is not None else getattr(self, "_n_fitted", 0)
 
     # --- scores ---------------------------------------------------------------------------------------------
@@ -348,40 +348,31 @@ class LowRankMachine(PathOfC, Fits):
         """Decision values of rows as the kernel sees them."""
         return linear_values(self._map, X, self._raw_coefficients(), self._threads()) + self._weights[:, -1]
 
-    @property
+    @learned
     def coef_(self):
         """Weights of the features, shape (n_outputs, n_features of the map)."""
-        check_is_fitted(self)
         return self._weights[:, :-1].copy()
 
-    @property
-    def intercept_(self):
-        """Intercepts, shape (n_outputs,)."""
-        check_is_fitted(self)
-        return self._weights[:, -1].copy()
+    intercept_ = learned(lambda self: self._weights[:, -1].copy(), doc="Intercepts, shape (n_outputs,).")
 
-    @property
+    @learned
     def landmarks_(self):
         """Landmarks of the Nystroem map, shape (n_landmarks, n_features); None with a Fourier map."""
-        check_is_fitted(self)
         return (
             absolute_rows(self._map.landmarks, self._origin, self._metric) if isinstance(self._map, Nystroem) else None
         )
 
-    @property
+    @learned
     def dual_coef_(self):
         """Coefficients of the kernel values with the landmarks, shape (n_outputs, n_landmarks); None otherwise."""
-        check_is_fitted(self)
         return np.ascontiguousarray(self._raw_coefficients().T) if isinstance(self._map, Nystroem) else None
 
-    @property
+    @learned
     def rank_(self):
         """Number of features: eigenvalues that were kept, or Fourier components."""
-        check_is_fitted(self)
         return self._weights.shape[1] - 1
 
-    @property
+    @learned
     def model_bytes_(self):
         """Bytes that prediction needs: the map and one coefficient for each raw feature and output."""
-        check_is_fitted(self)
         return map_bytes(self._map) + 4 * (width_of(self._map) + 1) * len(self._weights)

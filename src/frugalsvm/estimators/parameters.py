@@ -11,7 +11,9 @@ import re
 from functools import cache
 from typing import Any, TypeVar
 
-__all__ = ["documented", "keep_parameters"]
+from sklearn.utils.validation import check_is_fitted
+
+__all__ = ["documented", "keep_parameters", "learned"]
 
 _Estimator = TypeVar("_Estimator", bound=type)
 _SECTION = re.compile(r"^(Parameters|Attributes)\n-+$(.*?)(?=\n\n\w[\w ]*\n-+$|\Z)", re.DOTALL | re.MULTILINE)
@@ -22,6 +24,15 @@ def keep_parameters(estimator: Any, arguments: dict[str, Any]) -> None:
     for name, value in arguments.items():
         if value is not estimator:
             setattr(estimator, name, value)
+
+
+class learned(property):
+    """A property of what was learned: reading it before `fit` is scikit-learn's `NotFittedError`."""
+
+    def __get__(self, estimator: Any, owner: Any = None) -> Any:
+        if estimator is not None:
+            check_is_fitted(estimator)
+        return super().__get__(estimator, owner)
 
 
 def documented(cls: _Estimator) -> _Estimator:

@@ -1,7 +1,5 @@
 """The tracking algorithms as a scikit-learn classifier."""
 
-from sklearn.utils.validation import check_is_fitted
-
 from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.core.rng import new_rng
 from frugalsvm.dual.online import new_work
@@ -9,7 +7,7 @@ from frugalsvm.dual.tracking import make_rounds, mean_of_round, new_tracking
 from frugalsvm.estimators._dual_saved import with_learner
 from frugalsvm.estimators.constraints import constraints, count
 from frugalsvm.estimators.lasvm import DualClassifier
-from frugalsvm.estimators.parameters import documented, keep_parameters
+from frugalsvm.estimators.parameters import documented, keep_parameters, learned
 
 __all__ = ["TrackingSVC"]
 
@@ -146,9 +144,8 @@ class TrackingSVC(DualClassifier):
         """The gap over the members, of the last iterate, divided by C, by ``t_`` and by the number of outputs."""
         return self.member_gap_ / (self.C * max(self.t_, 1) * len(self.n_support_))
 
-    @property
+    @learned
     def mean_normalized_gap_(self):
         """Its mean over the moments after each example."""
-        check_is_fitted(self)
         trace = self._learner.trace[0]
         return float(trace["gap_sum"] / max(trace["n_gaps"], 1.0))

@@ -18,7 +18,7 @@ from frugalsvm.estimators._saved import (
 )
 from frugalsvm.estimators.constraints import constraints, count, one_of, or_none, positive
 from frugalsvm.estimators.origin import absolute_rows
-from frugalsvm.estimators.parameters import documented, keep_parameters
+from frugalsvm.estimators.parameters import documented, keep_parameters, learned
 from frugalsvm.exact.kkt import violation
 from frugalsvm.exact.tvm import learn, new_cache
 from frugalsvm.exact.twins import TVM, new_twins
@@ -235,10 +235,9 @@ class TVMClassifier(OnlineClassifier):
     def _coefficients(self):
         return coefficients(self._expansion)
 
-    @property
+    @learned
     def intercept_(self):
         """The bias of each output."""
-        check_is_fitted(self)
         if self._predictor is not None:
             return self._predictor.intercept.copy()
         return np.array([twins.state.scalars[0]["bias"] for twins in self._twins])
@@ -258,16 +257,14 @@ class TVMClassifier(OnlineClassifier):
         """Weights of the negative and of the positive examples that each twin stands for."""
         return self._of_each(lambda twins, n: np.column_stack([twins.minus[:n], twins.plus[:n]]))
 
-    @property
+    @learned
     def kkt_violation_(self):
         """The largest violation of the optimality conditions on the twins."""
-        check_is_fitted(self)
         return max(violation(twins.state, twins.state.scalars[0]["bias"]) for twins in self._twins)
 
-    @property
+    @learned
     def drift_(self):
         """The largest rounding error of a kept decision value that was found and removed."""
-        check_is_fitted(self)
         return max(float(twins.state.scalars[0]["drift"]) for twins in self._twins)
 
     def _counts(self, name):
@@ -281,14 +278,12 @@ class TVMClassifier(OnlineClassifier):
         lambda self: self._counts("n_ignored"), doc="Examples that no merge made room for, per output."
     )
 
-    @property
+    @learned
     def n_margin_(self):
         """Twins exactly on the margin, per output."""
-        check_is_fitted(self)
         return np.array([twins.state.counts[0]["n_margin"] for twins in self._twins])
 
-    @property
+    @learned
     def C_(self):
         """The present C of each output: ``C * budget`` divided by the sum of the weights."""
-        check_is_fitted(self)
         return np.array([twins.sums[0]["C"] for twins in self._twins])
