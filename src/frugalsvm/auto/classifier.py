@@ -19,6 +19,7 @@ from frugalsvm.estimators.local_svc import LocalSVC
 from frugalsvm.estimators.parameters import documented, keep_parameters
 from frugalsvm.estimators.validation import (
     check_classes_have_weight,
+    check_two_classes,
     distinct_labels,
     encoded_labels,
     example_weights,
@@ -105,10 +106,7 @@ class AutoSVC(ClassifierMixin, AutoMachine):
     def _targets(self, rows):
         classes = distinct_labels(rows.y)
         labels = encoded_labels(rows.y, classes, classes, may_grow=False)
-        if len(classes) < 2:
-            raise ValueError(
-                f"Training needs at least two classes, but all labels are {classes[:1].tolist()[0]!r}: one class."
-            )
+        check_two_classes(classes)
         if looks_continuous(rows.y, classes):
             warn_caller(
                 f"y has {len(classes):,} different numbers in {len(labels):,} rows, from {classes[0]:g} to "

@@ -14,7 +14,7 @@ from frugalsvm.core.moments import moments_of
 from frugalsvm.core.origin import origin_of_moments
 from frugalsvm.estimators._batches import Batches
 from frugalsvm.estimators.automatic import chooses, is_auto
-from frugalsvm.estimators.constraints import constraints, count, one_of, or_auto, or_none, positive, size, strengths
+from frugalsvm.estimators.constraints import constraints, count, one_of, optional, or_auto, positive, size, strengths
 from frugalsvm.estimators.low_rank_machine import SOLVERS, LowRankMachine, new_generator
 from frugalsvm.estimators.metric import most_rows
 from frugalsvm.estimators.protocol import FitsAndFollows
@@ -24,7 +24,7 @@ from frugalsvm.exceptions import ParameterError
 from frugalsvm.lowrank.backends.torch import STORED_AS
 from frugalsvm.lowrank.epochs import parameters_of
 from frugalsvm.lowrank.losses import losses_for
-from frugalsvm.lowrank.maps import moved_map, n_candidates
+from frugalsvm.lowrank.maps import moved_map
 from frugalsvm.lowrank.nystroem import Nystroem, with_whitening
 from frugalsvm.lowrank.stream import LENGTH, Learned, Method, Stream, learn_batch, with_weight
 from frugalsvm.lowrank.training import Data
@@ -101,11 +101,11 @@ class StreamMachine(LowRankMachine, FitsAndFollows):
 
     _constraints = constraints(
         C=or_auto(strengths),
-        alpha=or_none(positive),
+        alpha=optional(positive),
         solver=one_of(SOLVERS),
         n_iter_no_change=count(),
         dtype=one_of(STORED_AS),
-        memory_limit=or_none(size),
+        memory_limit=optional(size),
     )
 
     def _check_params(self):
@@ -197,12 +197,11 @@ class StreamMachine(LowRankMachine, FitsAndFollows):
             what = "A list of C" if self._is_path() else "calibrate"
             raise ValueError(f"{what} needs a validation set: on a device, pass arrays to `fit`.")
         weights = np.ones(n_rows, np.float32) if weights is None else weights.astype(np.float32)
-        if isinstance(self.landmarks, str):
-            n_drawn = n_candidates(self.landmarks, self.n_components, n_rows)
-            index = np.sort(self._rng.choice(n_rows, n_drawn, replace=False))
-            candidates = self._rng.permutation(dense_rows(HostSource(HOST, batches.rows, n_rows).take(index)))
-        else:
-            candidates = self.given_landmarks()
+
+        def rows_at(index):
+            return self._rng.permutation(dense_rows(HostSource(HOST, batches.rows, n_rows).take(np.sort(index))))
+
+        candidates = self._candidates(n_rows, rows_at)
         self._fit_data(Data(batches.rows, None, targets, weights), candidates, unit)
 
     # --- streams --------------------------------------------------------------------------------------------

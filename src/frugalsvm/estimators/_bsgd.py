@@ -20,7 +20,7 @@ from frugalsvm.core.outputs import n_outputs_for
 from frugalsvm.core.schedules import LEARNERS, Forgetting, Perceptron, clock_of, new_schedule
 from frugalsvm.estimators._saved import kept_for_prediction, trimmed
 from frugalsvm.estimators.automatic import is_auto
-from frugalsvm.estimators.constraints import constraints, one_of, or_none, positive
+from frugalsvm.estimators.constraints import constraints, one_of, optional, positive
 from frugalsvm.estimators.kernel_model import FIRST_SLOTS, ExpansionModel, bytes_per_slot, with_features
 from frugalsvm.estimators.parameters import learned
 from frugalsvm.estimators.validation import check_positive, slots_for_budget
@@ -55,7 +55,7 @@ class BudgetedSGD(ExpansionModel):
         Threads for predictions, and for learning with budgets of thousands; None is one, -1 all cores.
     """
 
-    _constraints = constraints(maintenance=one_of(POLICIES), radius=or_none(positive))
+    _constraints = constraints(maintenance=one_of(POLICIES), radius=optional(positive))
     _changed_in_place: ClassVar[tuple[str, ...]] = ("_expansion", "_policy", "_experts")
     _narrowing = 3.0
     _policy: Any

@@ -7,7 +7,7 @@ from sklearn.utils import check_array
 
 from frugalsvm.core.capabilities import check_kernel
 from frugalsvm.core.kernels import KERNELS
-from frugalsvm.estimators.constraints import constraints, count, non_negative, one_of, or_none
+from frugalsvm.estimators.constraints import constraints, count, non_negative, one_of, optional
 from frugalsvm.estimators.validation import check_choice, refuse_unsuitable
 from frugalsvm.exceptions import ParameterError
 
@@ -18,7 +18,7 @@ LANDMARKS = ("uniform", "kmeans++", "kmeans")
 MAP_CONSTRAINTS = constraints(
     kernel=None,  # which may be a function
     feature_map=one_of(FEATURE_MAPS), n_components=count(), structured=one_of(("auto", True, False)),
-    rank=or_none(count()), eigenvalue_threshold=non_negative,
+    rank=optional(count()), eigenvalue_threshold=non_negative,
 )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from frugalsvm.core.one_class import OneClass
 from frugalsvm.estimators._bsgd import BudgetedSGD, has_room_to_learn, prediction_state
 from frugalsvm.estimators._outliers import DetectsOutliers
 from frugalsvm.estimators._saved import HAS_BUDGET, OPTIONAL, check_loaded_parameters, expansion_is_sound
-from frugalsvm.estimators.constraints import constraints, count, or_none, share
+from frugalsvm.estimators.constraints import constraints, count, optional, share
 from frugalsvm.estimators.parameters import documented, keep_parameters, learned
 from frugalsvm.estimators.protocol import FitsAndFollows
 from frugalsvm.estimators.targets import checked_weights
@@ -102,7 +102,7 @@ class BSGDOneClassSVM(DetectsOutliers, FitsAndFollows, BudgetedSGD):
     np.True_
     """
 
-    _constraints = constraints(nu=share, alarm_rate=or_none(share), window=count(10))
+    _constraints = constraints(nu=share, alarm_rate=optional(share), window=count(10))
     _saved = Saved(
         {"n_features_in_": integer(1), "_kernel": part("kernel"), **HAS_BUDGET, "_expansion": part("expansion"),
          "_policy": part("policy"), "_window": part("score-window")},

@@ -77,7 +77,7 @@ def strengths(name: str, value: Any) -> None:
         check_positive(name, each)
 
 
-def or_none(constraint: Constraint) -> Constraint:
+def optional(constraint: Constraint) -> Constraint:
     return lambda name, value: None if value is None else constraint(name, value)
 
 

@@ -13,7 +13,7 @@ from frugalsvm.estimators._incremental_saved import INCREMENTAL
 from frugalsvm.estimators._lookup import indices_of_ids, indices_of_rows
 from frugalsvm.estimators._precomputed import PrecomputedKernel
 from frugalsvm.estimators._scoring import Scorer
-from frugalsvm.estimators.constraints import constraints, count, or_none, positive
+from frugalsvm.estimators.constraints import constraints, count, optional, positive
 from frugalsvm.estimators.parameters import documented, keep_parameters, learned
 from frugalsvm.estimators.unchanged import prepare_to_learn, unchanged_on_error
 from frugalsvm.estimators.validation import check_positive, distinct_labels, encoded_labels
@@ -151,7 +151,9 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
     True
     """
 
-    _constraints = constraints(C=positive, cache_size=positive, max_memory=or_none(positive), window=or_none(count(2)))
+    _constraints = constraints(
+        C=positive, cache_size=positive, max_memory=optional(positive), window=optional(count(2))
+    )
     _solvers: list[ExactSolver]  # changed in place, so that it is the same list after `unchanged_on_error`
     _examples: Examples
     _saved = INCREMENTAL

@@ -1,5 +1,6 @@
 """What `LocalSVC` and `LocalSVR` share: parameters, training in cells, scores."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,23 +10,22 @@ from sklearn.utils.validation import check_is_fitted
 from frugalsvm._locks import shared
 from frugalsvm.arrays.namespace import arrays_of, arrays_on, is_torch, on_host
 from frugalsvm.cells.batches import near, padded_length
-from frugalsvm.cells.budget import array_bytes
+from frugalsvm.cells.budget import BudgetTooSmall, array_bytes, exact_bytes, trained_within
 from frugalsvm.cells.choosing import best_choice, judge_in
 from frugalsvm.cells.codes import CodedCells, expanded
 from frugalsvm.cells.on_device import bytes_on_device
 from frugalsvm.cells.places import OnDevice, OnThreads, Place
 from frugalsvm.cells.solver import Cells
 from frugalsvm.cells.system import cell_bytes
-from frugalsvm.cells.tree import cells_of
+from frugalsvm.cells.tree import Tree, cells_of
 from frugalsvm.compiling.threads import row_blocks
 from frugalsvm.core.origin import some_rows
-from frugalsvm.estimators._byte_budget import trained_in_bytes
 from frugalsvm.estimators._local_batches import LearnsBatches, refuse_sparse
 from frugalsvm.estimators._local_saved import LOCAL
-from frugalsvm.estimators._local_warnings import warn_if_coefficients_cancel
 from frugalsvm.estimators._tensors import validated_tensor
 from frugalsvm.estimators.automatic import is_auto
-from frugalsvm.estimators.constraints import constraints, one_of, or_auto, or_none, positive, size
+from frugalsvm.estimators.constraints import constraints, one_of, optional, or_auto, positive, size
+from frugalsvm.estimators.fit_warnings import warn_if_coefficients_cancel
 from frugalsvm.estimators.origin import absolute_rows, relative_rows
 from frugalsvm.estimators.parameters import learned
 from frugalsvm.estimators.progress import following
@@ -117,7 +117,7 @@ class LocalMachine(LearnsBatches, Fits):
         C=or_auto(positive),
         cell_size=or_auto(_a_cell_size),
         n_trees=_a_number_of_trees,
-        budget=or_none(size),
+        budget=optional(size),
         memory=size,
         copy_X=one_of((True, False)),
         dtype=one_of(_TYPES),
@@ -280,7 +280,7 @@ class LocalMachine(LearnsBatches, Fits):
         """Choose what is to be chosen, and learn in all cells of some trees; returns leave-one-out scores."""
         C = self.choose_strength(place, examples, trees[0], size)
         with following(self, sum(tree.n_cells for tree in trees), "cells", has_model=False) as progress:
-            rows, cells, left_out = trained_in_bytes(self, place, examples, trees, size, 1.0 / C, progress.advance)
+            rows, cells, left_out = _trained_in_bytes(self, place, examples, trees, size, 1.0 / C, progress.advance)
         self.take_cells(rows, cells, C, size)
         return left_out
 
@@ -387,6 +387,35 @@ class LocalMachine(LearnsBatches, Fits):
     def model_bytes_(self):
         """Bytes that prediction needs: rows, trees, coefficients."""
         return array_bytes((self._rows, *self._cells))
+
+
+def _trained_in_bytes(
+    model: Any,
+    place: Place,
+    examples: Any,
+    trees: list[Tree],
+    size: int,
+    ridge: float,
+    advance: Callable[[int], Any],
+) -> tuple[np.ndarray, list[Cells] | list[CodedCells], np.ndarray]:
+    """The rows of a model, its cells, and leave-one-out scores; exact if there is no budget, or one for all of it."""
+    kernel = model._kernel
+    beside = model._bytes_beside(len(examples.rows), len(examples.targets))
+    budget = None if model.budget is None else parsed_bytes("budget", model.budget) - beside
+    if budget is None or exact_bytes(examples, trees) <= budget:
+        cells, left_out = place.trained(kernel, examples, trees, size, ridge, advance)
+        return place.rows_of(examples), cells, left_out
+    memory, threads = parsed_bytes("memory", model.memory), model._threads()
+    try:
+        coded, left_out = trained_within(kernel, examples, trees, size, ridge, budget, memory, threads, advance)
+    except BudgetTooSmall as error:
+        n_cells, least = sum(tree.n_cells for tree in trees), error.least + beside
+        problem = (
+            f"is too small for {n_cells:,} cells of up to {size:,} rows, which need at least {least}B: raise it, or "
+            "cell_size"
+        )
+        raise ParameterError("budget", model.budget, problem=problem) from None
+    return examples.rows[:0].copy(), coded, left_out
 
 
 def _has_room(array, shape, dtype) -> bool:

@@ -17,7 +17,7 @@ from frugalsvm.estimators._maps import LANDMARKS, MAP_CONSTRAINTS, check_map, la
 from frugalsvm.estimators._scoring import rows_to_score
 from frugalsvm.estimators.automatic import is_auto
 from frugalsvm.estimators.calibrated import n_held_out
-from frugalsvm.estimators.constraints import constraints, count, non_negative, or_none, size
+from frugalsvm.estimators.constraints import constraints, count, non_negative, optional, size
 from frugalsvm.estimators.fit_warnings import warn_at_limit, warn_if_above
 from frugalsvm.estimators.origin import absolute_rows
 from frugalsvm.estimators.parameters import learned
@@ -100,7 +100,7 @@ class LowRankMachine(PathOfC, Fits):
         Number of features.
     """
 
-    _constraints = constraints(**MAP_CONSTRAINTS, max_iter=or_none(count()), tol=non_negative, memory=size)
+    _constraints = constraints(**MAP_CONSTRAINTS, max_iter=optional(count()), tol=non_negative, memory=size)
 
     # What only some estimators have a parameter for
     C: Any = 1.0
@@ -232,12 +232,15 @@ class LowRankMachine(PathOfC, Fits):
         n_rows = X.shape[0]
         if not n_rows:
             raise ValueError("All weights are zero: there is nothing to learn.")
-        if isinstance(self.landmarks, str):
-            n_drawn = n_candidates(self.landmarks, self.n_components, n_rows)
-            candidates = dense_rows(X[self._rng.choice(n_rows, n_drawn, replace=False)])
-        else:
-            candidates = self.given_landmarks()
+        candidates = self._candidates(n_rows, lambda index: dense_rows(X[index]))
         self._fit_data(Data(lambda: iter((X,)), X, targets, weights), candidates, unit)
+
+    def _candidates(self, n_rows, rows_at):
+        """Rows that landmarks are made from: drawn among all, or passed by users."""
+        if not isinstance(self.landmarks, str):
+            return self.given_landmarks()
+        n_drawn = n_candidates(self.landmarks, self.n_components, n_rows)
+        return rows_at(self._rng.choice(n_rows, n_drawn, replace=False))
 
     def given_landmarks(self):
         """Landmarks that users pass, as the kernel sees them."""

@@ -4,7 +4,7 @@ from frugalsvm.budgeted.norm_constraint import Unconstrained
 from frugalsvm.budgeted.sgd import Parts
 from frugalsvm.budgeted.strategies import MULTI_CLASS, STRATEGIES, new_strategy
 from frugalsvm.core.schedules import new_schedule
-from frugalsvm.estimators.constraints import constraints, non_negative, one_of, or_none, positive
+from frugalsvm.estimators.constraints import constraints, non_negative, one_of, optional, positive
 from frugalsvm.estimators.learner import OneVsRestLearners
 from frugalsvm.estimators.parameters import documented, keep_parameters
 
@@ -91,7 +91,7 @@ class BudgetedPerceptron(OneVsRestLearners):
     _constraints = constraints(
         strategy=one_of(STRATEGIES),
         margin=one_of((0, 1)),
-        threshold=or_none(non_negative),
+        threshold=optional(non_negative),
         eta0=positive,
         alpha=non_negative,
     )

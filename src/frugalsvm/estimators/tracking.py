@@ -4,9 +4,8 @@ from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.core.rng import new_rng
 from frugalsvm.dual.online import new_work
 from frugalsvm.dual.tracking import make_rounds, mean_of_round, new_tracking
-from frugalsvm.estimators._dual_saved import with_learner
 from frugalsvm.estimators.constraints import constraints, count
-from frugalsvm.estimators.lasvm import DualClassifier
+from frugalsvm.estimators.dual import DualClassifier, with_learner
 from frugalsvm.estimators.parameters import documented, keep_parameters, learned
 
 __all__ = ["TrackingSVC"]

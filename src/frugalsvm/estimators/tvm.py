@@ -16,7 +16,7 @@ from frugalsvm.estimators._saved import (
     expansion_is_sound,
     predictor_saved,
 )
-from frugalsvm.estimators.constraints import constraints, count, one_of, or_none, positive
+from frugalsvm.estimators.constraints import constraints, count, one_of, optional, positive
 from frugalsvm.estimators.origin import absolute_rows
 from frugalsvm.estimators.parameters import documented, keep_parameters, learned
 from frugalsvm.exact.kkt import violation
@@ -138,7 +138,7 @@ class TVMClassifier(OnlineClassifier):
         m2=positive,
         merge_space=one_of(MERGE_SPACES),
         one_sided=one_of((True, False)),
-        reject=or_none(positive),
+        reject=optional(positive),
     )
     _first_dtype = np.float64
     _changed_in_place = ("_twins",)
