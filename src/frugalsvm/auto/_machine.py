@@ -33,10 +33,9 @@ from frugalsvm.estimators.validation import check_choice, check_count, parsed_by
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.pipelines import MissingValueFiller, StreamingScaler, StreamPipeline
 from frugalsvm.pipelines.rows import LabeledRows
-from frugalsvm.selection.candidates import new_view
 from frugalsvm.selection.rounds import Entry
 from frugalsvm.selection.search import Plan, search
-from frugalsvm.selection.task import Machinery, Task
+from frugalsvm.selection.task import Machinery, Task, new_view
 from frugalsvm.selection.work import Clock
 
 __all__ = ["AutoMachine", "ones"]

@@ -6,8 +6,7 @@ from frugalsvm.core.blocks import is_of_products
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.metric_learning.machine import Rows, standardized
 from frugalsvm.selection.best_metric import best_metric
-from frugalsvm.selection.candidates import View
-from frugalsvm.selection.task import Task
+from frugalsvm.selection.task import Task, View
 
 __all__ = ["METRIC", "MOST_ROWS", "learned_view", "number_of_judges", "softened"]
 

@@ -19,13 +19,11 @@ from frugalsvm.cells.choosing import STEPS
 from frugalsvm.core.blocks import is_of_products
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
-from frugalsvm.selection.candidates import Candidate, View, gamma_for, similar_gamma
 from frugalsvm.selection.low_rank import Start, affordable_landmarks, global_start, low_rank_entries
 from frugalsvm.selection.metrics import MOST_ROWS, learned_view, number_of_judges, softened
-from frugalsvm.selection.neighborhoods import divided, neighborhoods
 from frugalsvm.selection.rounds import Entry, Round, best_of, in_order, is_better
-from frugalsvm.selection.sampling import random_order, sampled
-from frugalsvm.selection.task import Task
+from frugalsvm.selection.sampling import divided, neighborhoods, random_order, sampled
+from frugalsvm.selection.task import Candidate, Task, View, gamma_for, similar_gamma
 from frugalsvm.selection.work import CELLS, Clock, cell_work
 
 __all__ = ["Found", "Plan", "search"]
