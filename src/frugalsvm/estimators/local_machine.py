@@ -22,7 +22,6 @@ from frugalsvm.compiling.threads import row_blocks
 from frugalsvm.core.origin import some_rows
 from frugalsvm.estimators._local_batches import LearnsBatches, refuse_sparse
 from frugalsvm.estimators._local_saved import LOCAL
-from frugalsvm.estimators._tensors import validated_tensor
 from frugalsvm.estimators.automatic import is_auto
 from frugalsvm.estimators.constraints import constraints, one_of, optional, or_auto, positive, size
 from frugalsvm.estimators.fit_warnings import warn_if_coefficients_cancel
@@ -36,6 +35,7 @@ from frugalsvm.estimators.validation import (
     check_count,
     parsed_bytes,
     validated_rows,
+    validated_tensor,
 )
 from frugalsvm.exceptions import ParameterError
 

@@ -12,10 +12,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_n_features, _check_sample_weight, validate_data
 
 from frugalsvm.arrays.namespace import is_torch
+from frugalsvm.arrays.tensors import moments_of_tensor
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.moments import Moments, moments_of, scale_gamma
-from frugalsvm.estimators._tensors import moments_of_tensor, validated_tensor
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.lowrank.kernel_sum import KernelSum
 from frugalsvm.lowrank.own_kernel import OwnKernel
@@ -39,6 +39,7 @@ __all__ = [
     "refuse_unsuitable",
     "slots_for_budget",
     "validated_rows",
+    "validated_tensor",
     "values_of_path",
     "without_duplicates",
 ]
@@ -137,6 +138,23 @@ def validated_rows(
     X = X if isinstance(X, np.ndarray) else without_duplicates(X)
     refuse_unsuitable(estimator, X)
     return X
+
+
+def validated_tensor(estimator, X, *, reset: bool):
+    """A tensor of finite rows, where it is."""
+    if X.ndim != 2:
+        raise ValueError(f"Expected 2D array, got {X.ndim}D tensor instead.")
+    if X.shape[0] == 0 or X.shape[1] == 0:
+        raise ValueError(f"Found a tensor of shape {tuple(X.shape)} while at least one sample and feature is required.")
+    if X.is_floating_point() and not bool(X.isfinite().all()):
+        raise ValueError("Input X contains NaN or infinity.")
+    if reset:
+        estimator.n_features_in_ = X.shape[1]
+        vars(estimator).pop("feature_names_in_", None)
+    elif X.shape[1] != estimator.n_features_in_:
+        name = type(estimator).__name__
+        raise ValueError(f"X has {X.shape[1]} features, but {name} is expecting {estimator.n_features_in_} features.")
+    return X.detach()
 
 
 def refuse_unsuitable(estimator, X) -> None:

@@ -4,13 +4,18 @@ Widths and penalties depend on how dense rows are, so that they are chosen in ce
 last fit. A tree of some rows tells where its cells are; all rows are then passed through it once.
 """
 
-import numpy as np
+from typing import Any
 
+import numpy as np
+from scipy.sparse import issparse
+
+from frugalsvm.arrays.namespace import is_torch, on_host
 from frugalsvm.cells.tree import Tree, cells_of, grown_tree
 from frugalsvm.compiling.threads import row_blocks
+from frugalsvm.metric_learning.machine import Rows, standardized
 from frugalsvm.selection.task import Task, View
 
-__all__ = ["FEW", "divided", "neighborhoods", "random_order", "sampled"]
+__all__ = ["FEW", "divided", "neighborhoods", "random_order", "sampled", "some_rows"]
 
 FEW = 10  # rows that every class keeps, if it has them
 _MOST_ROWS = 2**18  # of an order: nobody looks at more
@@ -91,3 +96,14 @@ def divided(task: Task, view: View, members: np.ndarray, size: int) -> list[np.n
         return [members]
     tree = grown_tree(view.take(members), size, np.random.default_rng(0), task.machinery.threads)
     return [np.sort(members[tree.members_of(cell)]) for cell in range(tree.n_cells)]
+
+
+def some_rows(X: Any, targets: Any, weights: np.ndarray | None, rng: np.random.Generator, n_most: int) -> Rows:
+    """Some of the rows that have a weight, in float64, as values of the first output or signs of all."""
+    known = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
+    n_rows = min(len(known), n_most)
+    index = np.sort(rng.choice(known, n_rows, replace=False)) if n_rows < len(known) else known
+    values = on_host(X[index]) if is_torch(X) else X[index]
+    values = np.asarray(values.toarray() if issparse(values) else values, np.float64)
+    of_rows = np.ones(n_rows) if weights is None else np.asarray(weights, np.float64)[index]
+    return Rows(values, standardized(np.asarray(on_host(targets)[:, index], np.float64).T), of_rows)
