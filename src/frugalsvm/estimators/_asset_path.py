@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm.estimators.automatic import is_auto
+from frugalsvm.estimators.constraints import is_auto
 from frugalsvm.estimators.validation import check_count, is_path, values_of_path
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.lowrank.continuation import Solution, solve

@@ -13,8 +13,18 @@ from frugalsvm.core.capabilities import offers
 from frugalsvm.core.moments import moments_of
 from frugalsvm.core.origin import origin_of_moments
 from frugalsvm.estimators._batches import Batches
-from frugalsvm.estimators.automatic import chooses, is_auto
-from frugalsvm.estimators.constraints import constraints, count, one_of, optional, or_auto, positive, size, strengths
+from frugalsvm.estimators.automatic import chooses
+from frugalsvm.estimators.constraints import (
+    constraints,
+    count,
+    is_auto,
+    one_of,
+    optional,
+    or_auto,
+    positive,
+    size,
+    strengths,
+)
 from frugalsvm.estimators.low_rank_machine import SOLVERS, LowRankMachine, new_generator
 from frugalsvm.estimators.metric import most_rows
 from frugalsvm.estimators.protocol import FitsAndFollows

@@ -13,9 +13,9 @@ from sklearn.utils.validation import column_or_1d
 
 from frugalsvm._locks import shared
 from frugalsvm.arrays.namespace import arrays_on, on_host
+from frugalsvm.compiling.threads import Threads, row_blocks, thread_count
 from frugalsvm.core.outputs import n_outputs_for, signs
 from frugalsvm.core.predict import confidence
-from frugalsvm.estimators._scoring import predicted_labels
 from frugalsvm.estimators.calibrated import CalibratedClassifier
 from frugalsvm.estimators.fit_warnings import warn_after_fit
 from frugalsvm.estimators.kernel_model import ExpansionModel
@@ -31,9 +31,18 @@ from frugalsvm.estimators.validation import (
     example_weights,
 )
 
-__all__ = ["LARGEST_WEIGHT", "Labels", "OnlineClassifier", "ScoreClassifier", "StreamClassifier", "balanced_weights"]
+__all__ = [
+    "LARGEST_WEIGHT",
+    "Labels",
+    "OnlineClassifier",
+    "ScoreClassifier",
+    "StreamClassifier",
+    "balanced_weights",
+    "predicted_labels",
+]
 
 
+_ROWS_OF_SCORES = 2**13  # that a thread compares at a time
 LARGEST_WEIGHT = 100.0  # of an example of a rare class, where classes are balanced on a stream
 
 
@@ -355,3 +364,12 @@ def balanced_weights(counts: np.ndarray, labels: np.ndarray, kept: float) -> tup
     own = running[np.arange(len(labels)), labels]
     weights = (running.sum(axis=1) + len(counts)) / (len(counts) * (own + 1.0))
     return np.minimum(weights, LARGEST_WEIGHT), running[-1].copy()
+
+
+def predicted_labels(scores: np.ndarray, classes: np.ndarray, n_jobs: Any) -> np.ndarray:
+    """The class of the largest score in each row, the first one of equals; of two, the second one from zero upwards."""
+    if scores.shape[1] == 1:
+        return np.where(scores[:, 0] >= 0, classes[1:], classes[:1])
+    threads = Threads(thread_count(n_jobs))
+    blocks = row_blocks(len(scores), threads.count, _ROWS_OF_SCORES)
+    return np.concatenate(threads.run(lambda block: classes[scores[block].argmax(axis=1)], blocks))

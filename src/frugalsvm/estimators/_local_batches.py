@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from frugalsvm.arrays.namespace import on_host
 from frugalsvm.cells.spill import sorted_rows
@@ -19,17 +18,9 @@ from frugalsvm.cells.trunk import grown_on
 from frugalsvm.estimators._batches import Batches
 from frugalsvm.estimators.local_learner import begin_local, numbers_of, seen_by
 from frugalsvm.estimators.unchanged import unchanged_on_error
-from frugalsvm.estimators.validation import validated_rows
+from frugalsvm.estimators.validation import refuse_sparse, validated_rows
 
-__all__ = ["LearnsBatches", "refuse_sparse"]
-
-
-def refuse_sparse(estimator: Any, X: Any) -> None:
-    if issparse(X):
-        raise ValueError(
-            f"{type(estimator).__name__} takes dense rows, and X is a sparse matrix: project it first "
-            "(sklearn.decomposition.TruncatedSVD), or use ASSETClassifier or ASSETRegressor."
-        )
+__all__ = ["LearnsBatches"]
 
 
 class LearnsBatches:

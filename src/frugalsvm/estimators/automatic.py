@@ -8,6 +8,7 @@ from sklearn.base import clone, is_classifier, is_regressor
 
 from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.core.kernels import KERNELS
+from frugalsvm.estimators.constraints import AUTO, is_auto
 from frugalsvm.estimators.validation import gamma_value
 from frugalsvm.selection.sampling import some_rows
 from frugalsvm.selection.widths import (
@@ -20,19 +21,13 @@ from frugalsvm.selection.widths import (
     most_rows,
 )
 
-__all__ = ["AUTO", "choice_of", "chooses", "chooses_in_order", "for_stream", "is_auto", "may_follow"]
+__all__ = ["choice_of", "chooses", "chooses_in_order", "for_stream", "may_follow"]
 
-AUTO = "auto"
 _LEAST_STREAM_ROWS = 1000  # of a first batch: it must be like the stream
 # Factor of the usual gamma. Where the last rows of a first batch are like none before them, nothing predicts them, and
 # the widest kernel does least harm; that says nothing of rows to come (LASVM on Covertype in order: 80.2 % for 85.2).
 _WIDEST_OF_STREAM = 0.5
 _LEAST_C, _LARGEST_C = 1.0, 100.0  # less is what is usual; beyond, rounding and time are worse
-
-
-def is_auto(value: Any) -> bool:
-    """Whether a parameter, of any type, is "auto"."""
-    return isinstance(value, str) and value == AUTO
 
 
 def chooses(estimator: Any) -> bool:

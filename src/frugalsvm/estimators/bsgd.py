@@ -15,8 +15,8 @@ from frugalsvm.estimators._saved import (
     check_loaded_parameters,
     expansion_is_sound,
 )
-from frugalsvm.estimators.automatic import chooses_in_order, is_auto
-from frugalsvm.estimators.constraints import constraints, one_of
+from frugalsvm.estimators.automatic import chooses_in_order
+from frugalsvm.estimators.constraints import constraints, is_auto, one_of
 from frugalsvm.estimators.learner import BudgetedClassifier
 from frugalsvm.estimators.parameters import documented, keep_parameters, learned
 from frugalsvm.persist.savable import FOR_PREDICTION, Saved

@@ -13,8 +13,7 @@ from frugalsvm.core.schedules import clock_of
 from frugalsvm.estimators._bsgd import BudgetedSGD, has_room_to_learn, prediction_state
 from frugalsvm.estimators._quantiles import PINBALL, PredictsNumbers
 from frugalsvm.estimators._saved import HAS_BUDGET, OPTIONAL, check_loaded_parameters, expansion_is_sound
-from frugalsvm.estimators.automatic import is_auto
-from frugalsvm.estimators.constraints import constraints, one_of
+from frugalsvm.estimators.constraints import constraints, is_auto, one_of
 from frugalsvm.estimators.parameters import documented, keep_parameters, learned
 from frugalsvm.estimators.targets import TargetScale, scale_of
 from frugalsvm.estimators.validation import check_positive

@@ -7,8 +7,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from frugalsvm.compiling.threads import row_blocks
 from frugalsvm.core.capabilities import offers
-from frugalsvm.estimators.automatic import is_auto
 from frugalsvm.estimators.caller_warnings import is_compared, warn_caller
+from frugalsvm.estimators.constraints import is_auto
 from frugalsvm.estimators.origin import for_known_rows
 from frugalsvm.exceptions import PoorFitWarning
 

@@ -22,17 +22,27 @@ from frugalsvm.core.metric import Metric, seen_rows
 from frugalsvm.core.origin import Origin, followed, origin_at, relative
 from frugalsvm.estimators._predictor import Predictor
 from frugalsvm.estimators._scoring import Scorer, scores_by_blocks
-from frugalsvm.estimators.automatic import choice_of, chooses, is_auto
+from frugalsvm.estimators.automatic import choice_of, chooses
 from frugalsvm.estimators.caller_warnings import warn_caller
-from frugalsvm.estimators.constraints import budget, check_constraints, constraints, count, one_of, threads
-from frugalsvm.estimators.metric import check_metric, importances, metric_for, rows_in_metric
+from frugalsvm.estimators.constraints import (
+    budget,
+    check_constraints,
+    check_metric,
+    constraints,
+    count,
+    is_auto,
+    one_of,
+    threads,
+    verbosity,
+)
+from frugalsvm.estimators.metric import importances, metric_for, rows_in_metric
 from frugalsvm.estimators.origin import absolute_rows, check_size, check_values, first_origin, relative_rows
 from frugalsvm.estimators.parameters import learned
-from frugalsvm.estimators.progress import CallbackSupport, check_verbose, following
+from frugalsvm.estimators.progress import CallbackSupport, following
 from frugalsvm.estimators.unchanged import learn_on_copies
-from frugalsvm.estimators.validation import AS_IT_IS, new_kernel, validated_rows
+from frugalsvm.estimators.validation import AS_IT_IS, bytes_per_slot, new_kernel, validated_rows
 
-__all__ = ["FIRST_SLOTS", "ExpansionModel", "KernelEstimator", "bytes_per_slot", "expansion_bytes", "with_features"]
+__all__ = ["FIRST_SLOTS", "ExpansionModel", "KernelEstimator", "expansion_bytes", "with_features"]
 
 
 class KernelEstimator(CallbackSupport, ThreadSafe, BaseEstimator):
@@ -82,7 +92,7 @@ class KernelEstimator(CallbackSupport, ThreadSafe, BaseEstimator):
     n_features_in_ : int
     """
 
-    _constraints = constraints(kernel=one_of(KERNELS), n_jobs=threads)
+    _constraints = constraints(kernel=one_of(KERNELS), n_jobs=threads, verbose=verbosity)
     _kernel: Any
     _origin: Origin | None = None
     _metric: Metric | None = None
@@ -105,7 +115,6 @@ class KernelEstimator(CallbackSupport, ThreadSafe, BaseEstimator):
 
     def _check_params(self):
         check_constraints(self)
-        check_verbose(self)
         if isinstance(self.kernel, str):
             check_metric(getattr(self, "metric", None), self.kernel)
 
@@ -429,11 +438,6 @@ class ExpansionModel(KernelEstimator):
 
 
 FIRST_SLOTS = 256  # room to begin with where there is no budget
-
-
-def bytes_per_slot(n_features: int, n_outputs: int, dtype) -> int:
-    """Bytes that prediction needs for one support vector."""
-    return np.dtype(dtype).itemsize * (n_features + 1 + n_outputs)
 
 
 def expansion_bytes(expansion: Expansion) -> int:

@@ -18,9 +18,8 @@ from frugalsvm.dual.c_path import out_of_fold_values
 from frugalsvm.dual.lasvm import LASVM
 from frugalsvm.dual.lasvm_nc import HINGE_LOSS, LASVMNC, RAMP_FILTER, RAMP_LOSS
 from frugalsvm.dual.online import finish
-from frugalsvm.estimators.automatic import is_auto
 from frugalsvm.estimators.calibrated import folds_of
-from frugalsvm.estimators.constraints import constraints, count, one_of, or_auto, positive, strengths
+from frugalsvm.estimators.constraints import constraints, count, is_auto, one_of, or_auto, positive, strengths
 from frugalsvm.estimators.dual import DualClassifier, with_learner
 from frugalsvm.estimators.fit_warnings import warn_at_limit
 from frugalsvm.estimators.parameters import documented, keep_parameters

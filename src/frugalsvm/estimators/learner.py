@@ -41,10 +41,10 @@ from frugalsvm.estimators._saved import (
     kept_for_prediction,
     trimmed_learner,
 )
-from frugalsvm.estimators.kernel_model import FIRST_SLOTS, bytes_per_slot, expansion_bytes, with_features
+from frugalsvm.estimators.kernel_model import FIRST_SLOTS, expansion_bytes, with_features
 from frugalsvm.estimators.parameters import learned
 from frugalsvm.estimators.targets import robust_scale_of
-from frugalsvm.estimators.validation import slots_for_budget
+from frugalsvm.estimators.validation import bytes_per_slot, slots_for_budget
 from frugalsvm.persist.savable import Saved
 from frugalsvm.persist.values import parts
 

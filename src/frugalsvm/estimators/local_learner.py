@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from frugalsvm.cells.training import grown_trees
 from frugalsvm.cells.tree import Tree
 from frugalsvm.cells.trunk import drawn_rows, sampling_for
-from frugalsvm.estimators.automatic import is_auto
+from frugalsvm.estimators.constraints import is_auto
 from frugalsvm.estimators.validation import parsed_bytes
 
 __all__ = [

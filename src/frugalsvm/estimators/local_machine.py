@@ -20,10 +20,9 @@ from frugalsvm.cells.system import cell_bytes
 from frugalsvm.cells.tree import Tree, cells_of
 from frugalsvm.compiling.threads import row_blocks
 from frugalsvm.core.origin import some_rows
-from frugalsvm.estimators._local_batches import LearnsBatches, refuse_sparse
+from frugalsvm.estimators._local_batches import LearnsBatches
 from frugalsvm.estimators._local_saved import LOCAL
-from frugalsvm.estimators.automatic import is_auto
-from frugalsvm.estimators.constraints import constraints, one_of, optional, or_auto, positive, size
+from frugalsvm.estimators.constraints import constraints, is_auto, one_of, optional, or_auto, positive, size
 from frugalsvm.estimators.fit_warnings import warn_if_coefficients_cancel
 from frugalsvm.estimators.origin import absolute_rows, relative_rows
 from frugalsvm.estimators.parameters import learned
@@ -34,6 +33,7 @@ from frugalsvm.estimators.validation import (
     AS_IT_IS,
     check_count,
     parsed_bytes,
+    refuse_sparse,
     validated_rows,
     validated_tensor,
 )

@@ -6,9 +6,8 @@ import numpy as np
 
 from frugalsvm.calibration import MOST_ROWS
 from frugalsvm.core.outputs import n_outputs_for, signs
-from frugalsvm.estimators._base import ScoreClassifier
+from frugalsvm.estimators._base import ScoreClassifier, predicted_labels
 from frugalsvm.estimators._local_saved import LOCAL
-from frugalsvm.estimators._scoring import predicted_labels
 from frugalsvm.estimators.fit_warnings import warn_if_poor_left_out
 from frugalsvm.estimators.local_machine import LocalMachine
 from frugalsvm.estimators.parameters import documented, keep_parameters

@@ -15,9 +15,8 @@ from frugalsvm.estimators._asset_path import PathOfC
 from frugalsvm.estimators._asset_saved import LOW_RANK
 from frugalsvm.estimators._maps import LANDMARKS, MAP_CONSTRAINTS, check_map, landmark_rows
 from frugalsvm.estimators._scoring import rows_to_score
-from frugalsvm.estimators.automatic import is_auto
 from frugalsvm.estimators.calibrated import n_held_out
-from frugalsvm.estimators.constraints import constraints, count, non_negative, optional, size
+from frugalsvm.estimators.constraints import constraints, count, is_auto, non_negative, optional, size
 from frugalsvm.estimators.fit_warnings import warn_at_limit, warn_if_above
 from frugalsvm.estimators.origin import absolute_rows
 from frugalsvm.estimators.parameters import learned

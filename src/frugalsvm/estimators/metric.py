@@ -9,51 +9,27 @@ from sklearn.base import is_classifier
 from frugalsvm.arrays.namespace import arrays_on, is_torch, on_host
 from frugalsvm.arrays.tensors import tensor_in_metric
 from frugalsvm.compiling.threads import thread_count
-from frugalsvm.core.capabilities import check_kernel, offers
+from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.metric import Metric, in_metric, new_metric
 from frugalsvm.estimators.caller_warnings import warn_caller
-from frugalsvm.exceptions import ParameterError
+from frugalsvm.estimators.constraints import LEARNED
 from frugalsvm.metric_learning.machine import Rows
 from frugalsvm.selection.best_metric import as_usual, best_metric, spreads_of
 from frugalsvm.selection.sampling import some_rows
 from frugalsvm.selection.widths import resources_on
 
-__all__ = ["check_metric", "importances", "learns_metric", "metric_for", "most_rows", "rows_in_metric"]
+__all__ = ["importances", "learns_metric", "metric_for", "most_rows", "rows_in_metric"]
 
-LEARNED = {"diag": ("plain", "factors"), "full": ("plain", "matrix"), "auto": ("plain", "factors", "matrix")}
-_A_METRIC = "'diag', 'full', 'auto', None, factors of the features, or a matrix with a column for each feature"
 _MOST_ROWS, _MOST_VALUES = 2**15, 2**25  # that a metric is learned from
 _LEAST_ROWS = 100
 _LARGEST = 10.0  # value of a feature, in its scale, that is learned from
 _STREAM = 22  # of random numbers: not those that landmarks are drawn with
 
 
-def check_metric(metric: Any, kernel: str) -> None:
-    """Refuse what is not a metric, or not one for the kernel."""
-    if metric is None:
-        return
-    if isinstance(metric, str):
-        if metric not in LEARNED:
-            raise ParameterError("metric", metric, _A_METRIC)
-        needs = ("shift_invariant", "products") if metric == "full" else ("shift_invariant",)
-        check_kernel("metric", metric, needs, kernel, "use metric=None")
-        return
-    A = _as_array(metric)
-    if A is None or A.ndim not in (1, 2) or 0 in A.shape or not np.isfinite(A).all():
-        raise ParameterError("metric", metric, _A_METRIC)
-
-
 def learns_metric(estimator: Any) -> bool:
     """Whether an estimator learns its metric, from the first rows that it gets."""
     return isinstance(getattr(estimator, "metric", None), str)
-
-
-def _as_array(metric):
-    try:
-        return np.asarray(metric, np.float64)
-    except (TypeError, ValueError):
-        return None
 
 
 def metric_for(estimator: Any, X, targets, weights, random_state: Any, *, whole: bool) -> Metric:

@@ -22,6 +22,7 @@ from frugalsvm.lowrank.own_kernel import OwnKernel
 
 __all__ = [
     "AS_IT_IS",
+    "bytes_per_slot",
     "check_choice",
     "check_classes_have_weight",
     "check_count",
@@ -36,6 +37,7 @@ __all__ = [
     "new_kernel",
     "parsed_bytes",
     "refuse_empty_classes",
+    "refuse_sparse",
     "refuse_unsuitable",
     "slots_for_budget",
     "validated_rows",
@@ -155,6 +157,14 @@ def validated_tensor(estimator, X, *, reset: bool):
         name = type(estimator).__name__
         raise ValueError(f"X has {X.shape[1]} features, but {name} is expecting {estimator.n_features_in_} features.")
     return X.detach()
+
+
+def refuse_sparse(estimator: Any, X: Any) -> None:
+    if issparse(X):
+        raise ValueError(
+            f"{type(estimator).__name__} takes dense rows, and X is a sparse matrix: project it first "
+            "(sklearn.decomposition.TruncatedSVD), or use ASSETClassifier or ASSETRegressor."
+        )
 
 
 def refuse_unsuitable(estimator, X) -> None:
@@ -330,6 +340,11 @@ def gamma_value(gamma, X, kernel) -> float:
 
 def _moments(X) -> Moments:
     return moments_of_tensor(X, _VARIANCE_ROWS) if is_torch(X) else moments_of(X)
+
+
+def bytes_per_slot(n_features: int, n_outputs: int, dtype) -> int:
+    """Bytes that prediction needs for one support vector."""
+    return np.dtype(dtype).itemsize * (n_features + 1 + n_outputs)
 
 
 def slots_for_budget(budget, bytes_per_slot: int) -> int | None:

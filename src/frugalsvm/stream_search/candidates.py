@@ -4,8 +4,9 @@ from typing import Any
 
 from sklearn.base import clone, is_classifier
 
-from frugalsvm.estimators.automatic import AUTO, may_follow
+from frugalsvm.estimators.automatic import may_follow
 from frugalsvm.estimators.bsgd import BSGDClassifier
+from frugalsvm.estimators.constraints import AUTO
 from frugalsvm.exceptions import ParameterError
 
 __all__ = ["candidates_for", "check_candidates", "usual_grid"]
