@@ -119,8 +119,9 @@ class DaskEstimator(LazyPredictions):
     """Base of estimators that are trained on a Dask cluster.
 
     Subclasses are made as ``class DaskX(..., local=X, without=[...], name=default)``: they have the parameters and
-    defaults of the ordinary estimator X, without some, and with some of their own. They define ``_n_sample`` (how many
-    rows they want to see beforehand) and ``_rounds``, which makes the ordinary estimator a trained one.
+    defaults of the ordinary estimator X, without some, and with some of their own and ``client``. They define
+    ``_n_sample`` (how many rows they want to see beforehand) and ``_rounds``, which makes the ordinary estimator a
+    trained one.
 
     Parameters
     ----------
@@ -167,7 +168,7 @@ class DaskEstimator(LazyPredictions):
         super().__init_subclass__()
         if local is not None:
             cls._ordinary = local
-            cls.__init__ = _constructor(local, without, own)  # type: ignore[method-assign]
+            cls.__init__ = _constructor(local, without, {**own, "client": None})  # type: ignore[method-assign]
 
     def __init__(self, *values: Any, **named: Any):
         raise NotImplementedError

@@ -119,12 +119,7 @@ class LowRankRounds(DaskEstimator):
 
 @documented
 class DaskASSETClassifier(
-    LowRankRounds,
-    local=ASSETClassifier,
-    without=["dtype"],
-    validation_fraction=0.05,
-    persist="auto",
-    client=None,
+    LowRankRounds, local=ASSETClassifier, without=["dtype"], validation_fraction=0.05, persist="auto"
 ):
     """`ASSETClassifier` for data on many machines: the same problem, solved to the same accuracy.
 

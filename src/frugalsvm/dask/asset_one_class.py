@@ -18,7 +18,7 @@ __all__ = ["DaskASSETOneClassSVM"]
 
 
 @documented
-class DaskASSETOneClassSVM(LowRankRounds, local=ASSETOneClassSVM, persist="auto", client=None):
+class DaskASSETOneClassSVM(LowRankRounds, local=ASSETOneClassSVM, persist="auto"):
     """`ASSETOneClassSVM` for data on many machines: the same problem, solved to the same accuracy.
 
     One pass finds the mean of all features; then rounds are those of `DaskASSETClassifier`, Newton steps on all rows.

@@ -9,12 +9,7 @@ __all__ = ["DaskASSETRegressor"]
 
 @documented
 class DaskASSETRegressor(
-    LowRankRounds,
-    local=ASSETRegressor,
-    without=["dtype"],
-    validation_fraction=0.05,
-    persist="auto",
-    client=None,
+    LowRankRounds, local=ASSETRegressor, without=["dtype"], validation_fraction=0.05, persist="auto"
 ):
     """`ASSETRegressor` for data on many machines: the same problem, solved to the same accuracy.
 

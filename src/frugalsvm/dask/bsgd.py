@@ -34,7 +34,6 @@ class DaskBSGDClassifier(
     n_iter_no_change=2,
     validation_fraction=0.05,
     persist="auto",
-    client=None,
 ):
     """`BSGDClassifier` for data on many machines: a pass over every partition by itself, then one model of all.
 
