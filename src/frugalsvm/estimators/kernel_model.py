@@ -420,10 +420,7 @@ class ExpansionModel(KernelEstimator):
 
     intercept_ = learned(lambda self: np.zeros(self._expansion.n_outputs), doc="Zeros, for models without a bias term.")
 
-    @learned
-    def model_bytes_(self):
-        """Bytes that prediction needs: support vectors, their squared norms and coefficients."""
-        return expansion_bytes(self._expansion)
+    model_bytes_ = learned(lambda self: expansion_bytes(self._expansion), doc="Bytes that prediction needs.")
 
     def _counted(self, name):
         check_is_fitted(self)
