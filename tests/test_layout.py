@@ -37,3 +37,15 @@ def test_names_of_test_files_are_unique():
     """Folders of tests are no packages, and Python imports only one module of a name."""
     names = [path.name for path in (ROOT / "tests").rglob("test_*.py") if not (path.parent / "__init__.py").exists()]
     assert sorted(names) == sorted(set(names))
+
+
+def test_private_files_are_imported_in_their_own_folder_only():
+    """A file whose name begins with an underscore belongs to its folder; those of the root belong to all."""
+    elsewhere = re.compile(r"^\s*(?:from|import) frugalsvm\.((?:\w+\.)*\w+)\.(_\w+)\b(?! as)", re.MULTILINE)
+    found = [
+        f"{path.relative_to(PACKAGE)}: {folder}.{name}"
+        for path in PACKAGE.rglob("*.py")
+        for folder, name in elsewhere.findall(path.read_text())
+        if not path.is_relative_to(PACKAGE.joinpath(*folder.split(".")))
+    ]
+    assert found == []

@@ -14,8 +14,8 @@ from frugalsvm.budgeted.sgd import Parts
 from frugalsvm.core.kernels import self_value
 from frugalsvm.core.losses import MARGIN
 from frugalsvm.core.schedules import advance, may_fold, step_size
+from frugalsvm.estimators.constraints import constraints, one_of, positive
 from frugalsvm.estimators.learner import OneVsRestLearners
-from frugalsvm.estimators.validation import check_choice, check_count, check_positive, slots_for_budget
 from frugalsvm.persist import register
 
 # --- the step: a part of the compiled floors ----------------------------------------------------------------------
@@ -73,11 +73,7 @@ class PA2Classifier(OneVsRestLearners):
 
     kernel, degree, coef0 = "rbf", 3, 1.0  # merging is for the RBF kernel only, so these are no parameters
 
-    def _check_params(self):
-        check_positive("C", self.C)
-        check_count("max_iter", self.max_iter)
-        check_choice("shuffle", self.shuffle, (True, False))
-        slots_for_budget(self.budget, 1)
+    _constraints = constraints(C=positive, shuffle=one_of((True, False)))  # budget and max_iter are the base class's
 
     def _new_parts(self, loss, kernel, budget, capacity, random_state):
         schedule = SquaredPassiveAggressive(float(self.C))

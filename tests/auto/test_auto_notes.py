@@ -7,7 +7,7 @@ import pytest
 
 from frugalsvm import AutoSVC, LocalSVC, load, save
 from frugalsvm.auto._notes import left_out, notes_on
-from frugalsvm.auto._tables import as_input, encoder_for, layout_of
+from frugalsvm.auto.tables import as_input, encoder_for, layout_of
 from frugalsvm.pipelines import MissingValueFiller, StreamPipeline
 
 N = 400

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from frugalsvm.auto._report import as_dict
+from frugalsvm.auto.report import as_dict
 from frugalsvm.cli.app import app
 from frugalsvm.cli.commands.train import _default_algorithm
 from frugalsvm.cli.words.auto_words import SearchProgress, tried_rows

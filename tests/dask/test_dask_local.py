@@ -51,7 +51,7 @@ def assert_same(mine, other, X):
     assert type(mine) is type(other)
     assert (mine.C_, mine.gamma_, mine.loo_error_) == (other.C_, other.gamma_, other.loo_error_)
     np.testing.assert_array_equal(mine.loo_scores_, other.loo_scores_)
-    np.testing.assert_array_equal(mine._output(X), other._output(X))
+    np.testing.assert_array_equal(mine.scores_of(X), other.scores_of(X))
 
 
 @pytest.mark.parametrize("kind", [DaskLocalSVC, DaskLocalSVR])

@@ -1,6 +1,7 @@
 """The Dask estimators have the parameters and the defaults of those that they are named after."""
 
-from inspect import signature
+import re
+from inspect import getdoc, signature
 
 import pytest
 
@@ -39,3 +40,12 @@ def test_unknown_and_repeated_parameters_are_refused():
         frugalsvm.dask.DaskASSETClassifier(n_jobs=2)
     with pytest.raises(TypeError, match="feature_map"):
         frugalsvm.dask.DaskASSETClassifier("nystroem", feature_map="nystroem")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_all_parameters_are_described_with_their_defaults(name):
+    cls = getattr(frugalsvm.dask, name)
+    body = re.search(r"Parameters\n-+\n(.*?)\n\nAttributes\n-+\n", getdoc(cls), re.DOTALL)[1]
+    entries = dict(re.findall(r"^(\w+) : .*default=(.*)$", body, re.MULTILINE))
+    assert list(entries) == list(signature(cls).parameters)
+    assert {each: eval(default) for each, default in entries.items()} == cls().get_params()

@@ -166,7 +166,7 @@ def test_steps_that_do_not_depend_on_alpha_have_the_usual_one():
 
 def test_what_is_given_is_not_chosen(monkeypatch):
     X, y = board(400, 4)
-    monkeypatch.setattr("frugalsvm.estimators._auto.choice_for", None)
+    monkeypatch.setattr("frugalsvm.estimators.automatic.choice_for", None)
     BSGDClassifier(budget=50, gamma=1.0, alpha=1e-3).fit(X, y)
     LASVMClassifier(C=1.0, gamma="scale", cache_size=1).fit(X, y)
     ASSETClassifier(n_components=64, gamma=1.0, alpha=1e-3).fit(X, y)  # in the place of C

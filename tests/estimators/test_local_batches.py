@@ -35,7 +35,7 @@ def in_batches(*arrays, n_rows=300):
 def assert_same(mine, other, X):
     assert (mine.C_, mine.gamma_, mine.loo_error_) == (other.C_, other.gamma_, other.loo_error_)
     np.testing.assert_array_equal(mine.loo_scores_, other.loo_scores_)
-    np.testing.assert_array_equal(mine._output(X), other._output(X))
+    np.testing.assert_array_equal(mine.scores_of(X), other.scores_of(X))
 
 
 @pytest.mark.parametrize("others", [{}, {"n_trees": 2, "C": 1.0}, {"metric": [1.0, 2.0, 0.0], "C": 1.0}])

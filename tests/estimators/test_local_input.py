@@ -12,7 +12,7 @@ from support import blobs
 
 from frugalsvm import LocalSVC, LocalSVR, load, save
 from frugalsvm.cells import training
-from frugalsvm.estimators._local_warnings import warn_if_coefficients_cancel
+from frugalsvm.estimators.fit_warnings import warn_if_coefficients_cancel
 from frugalsvm.exceptions import PoorFitWarning
 
 X, Y = blobs(300, 3, 2, seed=0)

@@ -5,7 +5,7 @@ import pytest
 from support import assert_same_estimator, blobs
 
 from frugalsvm import BSGDClassifier
-from frugalsvm.estimators._class_counts import LARGEST_WEIGHT, balanced_weights
+from frugalsvm.estimators._base import LARGEST_WEIGHT, balanced_weights
 from frugalsvm.persist import load, save
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from frugalsvm.selection.candidates import Candidate, gamma_for, new_view, similar_gamma
+from frugalsvm.selection.task import Candidate, gamma_for, new_view, similar_gamma
 
 KERNELS = ("rbf", "laplacian", "matern12", "matern32")
 

@@ -12,7 +12,7 @@ from frugalsvm.lowrank.continuation import solve
 from frugalsvm.lowrank.cross_validation import cross_validated
 from frugalsvm.lowrank.losses import SquaredHinge
 from frugalsvm.lowrank.problem import Sample
-from frugalsvm.selection.problems import Examples, Machinery, new_problem
+from frugalsvm.selection.low_rank import Examples, Machinery, new_problem
 from frugalsvm.selection.ridge import ridge_scores
 
 has_torch = find_spec("torch") is not None and find_spec("array_api_compat") is not None

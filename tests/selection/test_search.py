@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from frugalsvm.lowrank.losses import SquaredHinge
-from frugalsvm.selection.candidates import new_view
 from frugalsvm.selection.metrics import softened
 from frugalsvm.selection.search import COMPARED, LARGER, METRIC, Plan, _Search, search
-from frugalsvm.selection.task import Machinery, Task
+from frugalsvm.selection.task import Machinery, Task, new_view
 from frugalsvm.selection.work import Clock
 
 

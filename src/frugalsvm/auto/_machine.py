@@ -1,9 +1,8 @@
 """What `AutoSVC` and `AutoSVR` share: from a table to rows, a search, a fit on all rows, and predictions."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -11,12 +10,19 @@ from sklearn.utils.validation import check_is_fitted
 from frugalsvm._locks import ThreadSafe, shared
 from frugalsvm.arrays.namespace import HOST, arrays_on, best_device
 from frugalsvm.auto._last_fit import LastFit, last_fit
-from frugalsvm.auto._notes import left_out, notes_on
-from frugalsvm.auto._reasons import Scores, reasons
-from frugalsvm.auto._report import ROUNDS, Report, as_dict, as_html, as_text
-from frugalsvm.auto._results import cv_results, row_of
-from frugalsvm.auto._tables import Layout, as_input, encoder_for, layout_of
-from frugalsvm.auto.words import candidate_words, machine_words
+from frugalsvm.auto._notes import left_out, notes_on, reasons
+from frugalsvm.auto.report import (
+    ROUNDS,
+    Report,
+    as_dict,
+    as_html,
+    as_text,
+    candidate_words,
+    cv_results,
+    machine_words,
+    row_of,
+)
+from frugalsvm.auto.tables import Layout, Way, as_input, encoder_for, layout_of, may_stay_unscaled
 from frugalsvm.compiling.threads import Threads, all_cores_unless, thread_count
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
@@ -27,10 +33,9 @@ from frugalsvm.estimators.validation import check_choice, check_count, parsed_by
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.pipelines import MissingValueFiller, StreamingScaler, StreamPipeline
 from frugalsvm.pipelines.rows import LabeledRows
-from frugalsvm.selection.candidates import new_view
 from frugalsvm.selection.rounds import Entry
 from frugalsvm.selection.search import Plan, search
-from frugalsvm.selection.task import Machinery, Task
+from frugalsvm.selection.task import Machinery, Task, new_view
 from frugalsvm.selection.work import Clock
 
 __all__ = ["AutoMachine", "ones"]
@@ -38,41 +43,61 @@ __all__ = ["AutoMachine", "ones"]
 KERNELS_TRIED = ("rbf", "laplacian", "matern12", "matern32")
 CLIP = 6.0  # in scales: softly, since a column may tell classes apart by how far out its values are
 SCALED, IN_PROPORTION = "scaled", "in proportion"
-_ALIKE, _UNLIKE = 1.2, 100.0  # largest ratio of scales that scaling does not change; that may be left as it is
-_MOST = (0.1, 0.9)  # quantiles of scales that count for it
-_FAR = 1e15  # from 1, as scales of rows that are left as they are
 _LEAST_ROWS = 4
 _GPU = 20.0  # usual cores
 _ON_HOST, _SHARE_OF_GPU = "4GB", 0.8  # of memory
-_TYPICAL_ROWS, _TYPICAL_BYTES = 100, 2**18  # that are kept for explanations
-
-
-class _Way(NamedTuple):
-    """A way to prepare rows."""
-
-    pipeline: StreamPipeline
-    given: LabeledRows  # rows before they are prepared
-
-    def rows_at(self, index: Any) -> Any:
-        """Some rows, prepared."""
-        return self.pipeline.prepared_rows(self.given, index, dtype=np.float32).X
-
-    def all_rows(self) -> LabeledRows:
-        """All of them; those in float32, which a machine may overwrite, nobody else has.
-
-        Others are not rounded here: far from zero, that is for the machine, which first subtracts its origin.
-        """
-        rows = self.pipeline.prepared_rows(self.given, dtype=np.float32)
-        if issparse(rows.X) or rows.X.dtype != np.float32 or not np.may_share_memory(rows.X, self.given.X):
-            return rows
-        return rows._replace(X=rows.X.copy(order="C"))
 
 
 class AutoMachine(ThreadSafe, BaseEstimator):
     """Base of estimators that choose everything themselves.
 
     Subclasses define ``_classifies``, ``_loss`` (of low-rank machines), ``_cells_machine``, ``_left_out`` (its
-    leave-one-out scores), ``_low_rank_machine``, ``_targets`` and ``_score``.
+    leave-one-out scores), ``_low_rank_machine`` and ``_targets``.
+
+    Parameters
+    ----------
+    time_budget : float or str
+        Limit for `fit`, in seconds or as "90s", "5min" or "1h". A candidate that would not leave enough time for the
+        fit on all rows is left out; `report` tells. None searches until nothing better is in sight; the fit on all rows
+        takes a time that is proportional to their number.
+    memory : str
+        Limit for kernel values in training, such as "2GB", and with it for the size of cells. "auto" is 4 GB; on a GPU,
+        most of what is free there.
+    kernel : "auto", str or list of str
+        Kernels to compare: functions of differences, see :ref:`kernels`. "auto" is rbf, laplacian, matern12 and
+        matern32.
+    metric : "auto" or None
+        Whether to learn a metric as well: factors of the features, or directions across them. It is taken if it is
+        better on rows that it was not learned from. See :ref:`metric`.
+    n_components : "auto" or int
+        A number asks for a low-rank machine with that many landmarks: a small model. "auto" takes machines in cells, or
+        a low-rank machine where that has fewer errors on rows left out, and for sparse rows.
+    missing : {"impute", "refuse"}
+        What to do about missing numbers (NaN) of dense rows: fill them with the median, with a further column that
+        tells where values were missing; or refuse them. Missing text is a category of its own kind: all zeros.
+    device : {"cpu", "cuda", "auto"}
+        Where it is computed, as in `ASSETClassifier` and `ASSETRegressor`.
+    n_jobs : int
+        Threads; None is all cores, 1 one thread.
+    verbose : int
+        Whether to print a line for each candidate.
+    random_state : int, RandomState instance or None
+        For samples, trees and landmarks. With a number, the same rows give the same model, unless a ``time_budget``
+        cuts in.
+
+    Attributes
+    ----------
+    best_params_ : dict
+        ``kernel``, ``gamma``, ``C``, ``rows`` (how they are seen: scaled, in proportion, or in a learned metric), and
+        ``cell_size`` and ``n_trees``, or ``n_components`` of a low-rank machine.
+    refit_time_ : float
+        Seconds that the fit to all rows took, when everything was chosen.
+    cv_results_ : dict
+        All candidates, in the form of scikit-learn's halving searches, of which ``iter`` is the round. A split is a
+        fifth of the rows that count.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Where X has names.
     """
 
     _classifies: bool
@@ -184,14 +209,14 @@ class AutoMachine(ThreadSafe, BaseEstimator):
         announce(f"fitting the best to all {task.n_rows} rows")
         last = last_fit(self, task, found, way.all_rows, self._known(rows), self._common(task, random_state), clock)
         fit_seconds = clock.spent - start
-        typical = _typical_rows(way, np.random.default_rng(random_state.randint(2**31)))
+        typical = way.typical_rows(np.random.default_rng(random_state.randint(2**31)))
         errors = self._errors(last, entries, rows)
         self.pipeline_ = way.pipeline.adopt(last.model, self._calibration(task, last), typical, errors)
         self._publish(task, found, last, entries, notes, fit_seconds, clock)
 
     def _event(self, entry):
         """What callbacks get for a candidate."""
-        candidate, score = entry.candidate, float(self._score(entry.judgment.error))
+        candidate, score = entry.candidate, 1.0 - float(entry.judgment.error)
         chosen = {"rows": candidate.view, "kernel": candidate.kernel, "gamma": float(candidate.gamma)}
         figures = {"score": score, "score_name": self._score_name, "seconds": float(entry.seconds)}
         return {"round": int(entry.round.number), **chosen, "C": float(entry.C), **figures}
@@ -206,7 +231,7 @@ class AutoMachine(ThreadSafe, BaseEstimator):
 
     # --- rows -----------------------------------------------------------------------------------------------------
 
-    def _ways(self, X, y, sample_weight, feature_names) -> tuple[dict[str, _Way], list[str]]:
+    def _ways(self, X, y, sample_weight, feature_names) -> tuple[dict[str, Way], list[str]]:
         """The rows in all views, and what there is to say about them."""
         self._layout = layout_of(X)
         table, X = X, as_input(X, self._layout)
@@ -229,8 +254,8 @@ class AutoMachine(ThreadSafe, BaseEstimator):
                 f"Missing values in {n_missing} column{'' if n_missing == 1 else 's'} were filled with the median; "
                 "further columns say where."
             )
-        if encoder is None and self._may_stay(pipeline):
-            ways[IN_PROPORTION] = _Way(pipeline.without_scaler(), ways[SCALED].given)
+        if encoder is None and may_stay_unscaled(pipeline):
+            ways[IN_PROPORTION] = Way(pipeline.without_scaler(), ways[SCALED].given)
         return ways, notes
 
     def _way(self, scale, encoder, X, y, sample_weight):
@@ -242,21 +267,7 @@ class AutoMachine(ThreadSafe, BaseEstimator):
             impute=impute,
             calibrate=self._classifies,
         )
-        return _Way(pipeline, pipeline.survey(X, y, sample_weight))
-
-    @staticmethod
-    def _may_stay(pipeline):
-        """Whether columns may have one unit, such as pixels or counts: they are also tried as they are."""
-        scaler = pipeline.scaler_
-        if scaler is None:
-            return False
-        scales = scaler.scale_[~scaler.constant_]
-        if not len(scales):
-            return False
-        if not 1.0 / _FAR < scales.min() <= scales.max() < _FAR:  # float32 has no room for their squares
-            return False
-        low, high = np.quantile(scales, _MOST)  # a few columns that hardly vary would have no effect as they are
-        return not scaler.centres_ or _ALIKE < high / low < _UNLIKE
+        return Way(pipeline, pipeline.survey(X, y, sample_weight))
 
     def _name_features(self, pipeline):
         if self._layout is not None:
@@ -273,7 +284,7 @@ class AutoMachine(ThreadSafe, BaseEstimator):
         if numbers is not None:
             targets, weights = targets[:, numbers], weights[numbers]
             labels = None if labels is None else labels[numbers]
-        views = {name: new_view(name, _rows_at(way, numbers)) for name, way in ways.items()}
+        views = {name: new_view(name, way.rows_of(numbers)) for name, way in ways.items()}
         return Task(views, targets, labels, np.asarray(weights, np.float32), self._loss(), self._machinery(), rng)
 
     def _common(self, task, random_state) -> dict[str, Any]:
@@ -330,15 +341,14 @@ class AutoMachine(ThreadSafe, BaseEstimator):
             "rows": best.candidate.view,
             **size,
         }
-        self.best_score_ = float(self._score(last.judgment.error))
+        self.best_score_ = 1.0 - float(last.judgment.error)
         self.refit_time_ = fit_seconds
-        self._rows_tried = [row_of(entry, self._score) for entry in entries]
-        scores = Scores(self._score_name, self._score)
+        self._rows_tried = [row_of(entry) for entry in entries]
         self._summary = {
             "title": self._title(task, last, fit_seconds, clock),
             "score": self._score_name,
             "rounds": ROUNDS,
-            "notes": [*notes, *reasons(scores, task, found, last, entries), *found.notes],
+            "notes": [*notes, *reasons(self._score_name, task, found, last, entries), *found.notes],
         }
 
     def _title(self, task, last, fit_seconds, clock):
@@ -418,20 +428,3 @@ class AutoMachine(ThreadSafe, BaseEstimator):
 def ones(n_rows: int) -> np.ndarray:
     """Weights of examples that have none, without memory for each."""
     return np.broadcast_to(np.float32(1.0), n_rows)
-
-
-def _rows_at(way: _Way, numbers: np.ndarray | None) -> Any:
-    """How to take rows: those of the task may be some of all."""
-    return way.rows_at if numbers is None else lambda index: way.rows_at(numbers[index])
-
-
-def _typical_rows(way: _Way, rng: np.random.Generator) -> Any:
-    """Some rows, drawn at random by their weights, in float32."""
-    rows = way.given
-    n_rows, width = rows.X.shape
-    bytes_each = 4 * width if not issparse(rows.X) else 8 * rows.X.nnz / n_rows
-    shares = None if rows.weights is None else rows.weights / rows.weights.sum()
-    n_known = n_rows if shares is None else int(np.count_nonzero(shares))
-    n_kept = min(_TYPICAL_ROWS, n_known, max(1, int(_TYPICAL_BYTES / max(bytes_each, 1))))
-    chosen = rng.choice(n_rows, n_kept, replace=False, p=shares)
-    return way.rows_at(np.sort(chosen)).astype(np.float32)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from frugalsvm.auto._results import FIELDS
+from frugalsvm.auto.report import FIELDS
 from frugalsvm.persist.savable import Saved
 from frugalsvm.persist.values import (
     are_names,

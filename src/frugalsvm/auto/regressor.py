@@ -10,6 +10,7 @@ from frugalsvm.auto._saved import AUTO
 from frugalsvm.calibration.intervals import check_coverage, error_quantiles, some_errors
 from frugalsvm.estimators.asset_regressor import ASSETRegressor
 from frugalsvm.estimators.local_svr import LocalSVR
+from frugalsvm.estimators.parameters import documented, keep_parameters
 from frugalsvm.estimators.targets import checked_targets, scale_of
 from frugalsvm.lowrank.losses import SquaredEpsilonInsensitive
 from frugalsvm.pipelines import StreamPipeline
@@ -32,6 +33,7 @@ def half_width(pipeline: StreamPipeline, coverage: float) -> float:
     return float(error_quantiles(errors, coverage))
 
 
+@documented
 class AutoSVR(RegressorMixin, AutoMachine):
     """One call from a table to a kernel regressor.
 
@@ -40,34 +42,6 @@ class AutoSVR(RegressorMixin, AutoMachine):
 
     Parameters
     ----------
-    time_budget : float or str, default=None
-        Limit for `fit`, in seconds or as "90s", "5min" or "1h". A candidate that would not leave enough time for the
-        fit on all rows is left out; `report` tells. None searches until nothing better is in sight; the fit on all rows
-        takes a time that is proportional to their number.
-    memory : str, default="auto"
-        Limit for kernel values in training, such as "2GB", and with it for the size of cells. "auto" is 4 GB; on a GPU,
-        most of what is free there.
-    kernel : "auto", str or list of str, default="auto"
-        Kernels to compare: functions of differences, see :ref:`kernels`. "auto" is rbf, laplacian, matern12 and
-        matern32.
-    metric : "auto" or None, default="auto"
-        Whether to learn a metric as well: factors of the features, or directions across them. It is taken if it is
-        better on rows that it was not learned from. See :ref:`metric`.
-    n_components : "auto" or int, default="auto"
-        A number asks for a low-rank machine with that many landmarks: a small model. "auto" takes machines in cells, or
-        a low-rank machine where that has fewer errors on rows left out, and for sparse rows.
-    missing : {"impute", "refuse"}, default="impute"
-        What to do about missing numbers (NaN) of dense rows: fill them with the median, with a further column that
-        tells where values were missing; or refuse them. Missing text is a category of its own kind: all zeros.
-    device : {"cpu", "cuda", "auto"}, default="cpu"
-        Where it is computed, as in `ASSETRegressor`.
-    n_jobs : int, default=None
-        Threads; None is all cores, 1 one thread.
-    verbose : int, default=0
-        Whether to print a line for each candidate.
-    random_state : int, RandomState instance or None, default=None
-        For samples, trees and landmarks. With a number, the same rows give the same model, unless a ``time_budget``
-        cuts in.
 
     Attributes
     ----------
@@ -75,20 +49,11 @@ class AutoSVR(RegressorMixin, AutoMachine):
         The estimator inside, which has learned prepared rows.
     pipeline_ : StreamPipeline
         Preparation and model together: save or export it to predict without this class.
-    best_params_ : dict
-        ``kernel``, ``gamma``, ``C``, ``rows`` (how they are seen: scaled, in proportion, or in a learned metric), and
-        ``cell_size`` and ``n_trees``, or ``n_components`` of a low-rank machine.
+    best_params_
     best_score_ : float
         R^2 on rows left out: by leave-one-out of ``model_``, or of a low-rank machine that was compared with it. Rows
         that a metric was learned from do not count.
-    refit_time_ : float
-        Seconds that the fit to all rows took, when everything was chosen.
-    cv_results_ : dict
-        All candidates, in the form of scikit-learn's halving searches, of which ``iter`` is the round. A split is a
-        fifth of the rows that count.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Where X has names.
+    refit_time_, cv_results_, n_features_in_, feature_names_in_
 
     Examples
     --------
@@ -119,16 +84,7 @@ class AutoSVR(RegressorMixin, AutoMachine):
         verbose=0,
         random_state=None,
     ):
-        self.time_budget = time_budget
-        self.memory = memory
-        self.kernel = kernel
-        self.metric = metric
-        self.n_components = n_components
-        self.missing = missing
-        self.device = device
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
+        keep_parameters(self, locals())
 
     @staticmethod
     def _plain(n_jobs):
@@ -180,10 +136,6 @@ class AutoSVR(RegressorMixin, AutoMachine):
         """
         predicted, width = self.predict(X), half_width(self.pipeline_, coverage)
         return np.column_stack([predicted - width, predicted + width])
-
-    @staticmethod
-    def _score(error):
-        return 1.0 - error
 
     @staticmethod
     def _cells_machine():

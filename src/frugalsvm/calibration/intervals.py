@@ -4,9 +4,20 @@ import numpy as np
 
 from frugalsvm.exceptions import ParameterError
 
-__all__ = ["MOST_ERRORS", "check_coverage", "error_quantiles", "some_errors"]
+__all__ = [
+    "MOST_ERRORS",
+    "beside",
+    "check_coverage",
+    "error_quantiles",
+    "relative_factors",
+    "relative_logarithms",
+    "scale_beside",
+    "some_errors",
+]
 
 MOST_ERRORS = 2000
+# Sizes of errors, times their mean. A smaller least one makes coverage more even, and intervals wider on the whole.
+_LEAST, _MOST = 0.05, 10.0
 _ROUNDING = 1e-9  # sums of equal weights are not quite multiples
 
 
@@ -57,3 +68,31 @@ def error_quantiles(errors: np.ndarray, coverage: float) -> np.ndarray:
         most = np.floor(1e4 * n_errors / (n_errors + 1)) / 1e4
         raise ParameterError("coverage", coverage, f"{most:.4f} at most for so few rows")
     return errors[..., place]
+
+
+# --- widths that differ from row to row: a machine learns logarithms of errors, from rows with their predictions beside
+
+
+def relative_logarithms(sizes: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    """Logarithms of the sizes of errors (n, n_outputs), relative to their mean."""
+    mean = np.average(sizes, axis=0, weights=weights)
+    return np.log(sizes / np.where(mean > 0, mean, 1.0) + _LEAST)
+
+
+def relative_factors(logarithms: np.ndarray) -> np.ndarray:
+    """What errors are divided by, from the logarithms of their sizes."""
+    return np.clip(np.exp(logarithms), _LEAST, _MOST)
+
+
+def beside(rows: np.ndarray, predictions: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """Rows with their predictions as more features."""
+    middle, factor = scale
+    return np.hstack([rows, (factor * (predictions - middle)).astype(rows.dtype)])
+
+
+def scale_beside(rows: np.ndarray, predictions: np.ndarray) -> np.ndarray:
+    """Where predictions are, and a factor that makes them count as much in distances as all features do."""
+    spread, n_outputs = predictions.std(axis=0), predictions.shape[1]
+    total = float(rows.var(axis=0, dtype=np.float64).sum())
+    factor = np.sqrt(total / n_outputs) / np.where(spread > 0, spread, 1.0)
+    return np.array([predictions.mean(axis=0), factor])

@@ -7,11 +7,16 @@ also where a process is killed.
 
 import shutil
 import tempfile
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-__all__ = ["Spill", "check_space", "mapped_rows"]
+from frugalsvm.cells.tree import Tree, cells_of
+from frugalsvm.cells.trunk import with_members
+from frugalsvm.compiling.threads import Threads
+
+__all__ = ["Spill", "check_space", "mapped_rows", "sorted_rows"]
 
 _BLOCK_BYTES = 2**22  # that are sorted at a time
 
@@ -113,3 +118,26 @@ def check_space(n_bytes: int, folder: Any) -> None:
             f"The rows take {n_bytes / 2**30:,.1f} GB on disk while they are sorted, and {folder} has "
             f"{free / 2**30:,.1f} GB left: pass another folder."
         )
+
+
+def sorted_rows(
+    blocks: Iterable[np.ndarray], n_rows: int, trunks: Sequence[Tree], n_buffered: int, folder: Any, threads: Threads
+) -> tuple[np.ndarray, np.ndarray, list[Tree]]:
+    """All rows by the parts of the first trunk, memory-mapped; their order; and the trunks with these rows."""
+    width, dtype = trunks[0].directions.shape[1], trunks[0].directions.dtype
+    check_space(2 * n_rows * width * dtype.itemsize, folder)
+    parts, start = np.empty((len(trunks), n_rows), np.int32), 0
+    with Spill(trunks[0].n_cells, width, dtype, n_buffered, folder) as spill:
+        for rows in blocks:
+            own = slice(start, start + len(rows))
+            for trunk, of_rows in zip(trunks, parts, strict=True):
+                of_rows[own] = cells_of(trunk, rows, threads)
+            spill.add(rows, parts[0, own])
+            start += len(rows)
+        spill.finish()
+        rows = spill.mapped(folder)
+    trees = [with_members(trunk, of_rows) for trunk, of_rows in zip(trunks, parts, strict=True)]
+    order = trees[0].members
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return rows, order, [tree._replace(members=place[tree.members]) for tree in trees]

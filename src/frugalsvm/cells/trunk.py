@@ -16,7 +16,7 @@ import numpy as np
 from frugalsvm.cells.tree import Tree, grown_tree
 from frugalsvm.compiling.threads import ONE_THREAD, Threads
 
-__all__ = ["Sampling", "branch_of", "drawn_rows", "grafted", "sampling_for", "with_members"]
+__all__ = ["Sampling", "branch_of", "drawn_rows", "grafted", "grown_on", "sampling_for", "with_members"]
 
 _ALL_ROWS, _LEAST_ROWS = 2**17, 2**15  # up to the first, all rows are drawn; of more, at least the second
 _CELLS_A_PART, _DRAWN_A_PART, _LEAST_DRAWN = 8, 256, 32
@@ -81,6 +81,12 @@ def grafted(trunk: Tree, branches: Sequence[Tree]) -> Tree:
         np.concatenate([*starts, trunk.starts[-1:]]),
         np.concatenate(members),
     )
+
+
+def grown_on(trunk: Tree, rows: np.ndarray, size: int, seed: Sequence[int], threads: Threads) -> Tree:
+    """The tree whose branches divide the rows of each part of a trunk."""
+    parts = range(trunk.n_cells)
+    return grafted(trunk, [branch_of(rows[trunk.members_of(part)], size, [*seed, part], threads) for part in parts])
 
 
 def _before(counts: Sequence[int]) -> np.ndarray:

@@ -31,8 +31,8 @@ from frugalsvm.core.score_reservoir import (
     p_values_among,
     threshold_of,
 )
+from frugalsvm.estimators.unchanged import prepare_to_learn
 from frugalsvm.estimators.validation import check_count, check_positive
-from frugalsvm.estimators.writable import prepare_to_learn
 from frugalsvm.exceptions import ParameterError
 
 __all__ = ["KeepsCoverage", "KeepsPromise", "checked_targets", "wraps_river"]

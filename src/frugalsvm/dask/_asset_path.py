@@ -45,19 +45,9 @@ def path_rounds(rounds: Rounds) -> None:
     penalties = [local.penalty_for(C, rounds.n_rows) for C in values]
     folds = [None] if cv is None else [Fold(number, cv) for number in range(cv)]
     solutions = _solved(rounds, [_Candidate(penalty, fold) for fold in folds for penalty in penalties])
-    results: dict[str, np.ndarray] = {}
-    if cv is None:
-        judged = _on_validation_rows(rounds, solutions)
-        results["objective"] = np.array([local.objective_of(each.objectives) for each in solutions])
-        results["suboptimality_bound"] = np.array(
-            [local.objective_of(each.objectives - each.bounds) for each in solutions]
-        )
-    else:
-        judged = _out_of_folds(rounds, solutions, cv)
-    qualities = [local.quality(scores, judged.targets, judged.weights) for scores in judged.scores]
-    best = int(np.argmax(qualities))
-    local.C_ = values[best]
-    local.path_ = {"C": np.array(values), "validation_score": np.array(qualities), **results}
+    judged = _on_validation_rows(rounds, solutions) if cv is None else _out_of_folds(rounds, solutions, cv)
+    results = local.figures_of(solutions) if cv is None else {}
+    best = local.take_best([(scores, judged.targets, judged.weights) for scores in judged.scores], results)
     rounds.problem.penalty = penalties[best]
     if cv is None:
         rounds_with_all(rounds, solutions[best].parameters)

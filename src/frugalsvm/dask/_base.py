@@ -30,7 +30,7 @@ from frugalsvm.dask._preparing import (
     shares,
     stacked,
 )
-from frugalsvm.estimators._auto import chooses
+from frugalsvm.estimators.automatic import chooses
 from frugalsvm.estimators.calibrated import is_calibrated, n_held_out
 from frugalsvm.estimators.fit_warnings import warn_if_poor
 from frugalsvm.estimators.learner import begin
@@ -119,8 +119,37 @@ class DaskEstimator(LazyPredictions):
     """Base of estimators that are trained on a Dask cluster.
 
     Subclasses are made as ``class DaskX(..., local=X, without=[...], name=default)``: they have the parameters and
-    defaults of the ordinary estimator X, without some, and with some of their own. They define ``_n_sample`` (how many
-    rows they want to see beforehand) and ``_rounds``, which makes the ordinary estimator a trained one.
+    defaults of the ordinary estimator X, without some, and with some of their own and ``client``. They define
+    ``_n_sample`` (how many rows they want to see beforehand) and ``_rounds``, which makes the ordinary estimator a
+    trained one.
+
+    Parameters
+    ----------
+    class_weight : dict, "balanced" or None
+        Weights of the classes; "balanced" counts the labels of all partitions.
+    validation_fraction : float
+        Share of rows for the validation set, at most 10 000. With 0 only ``tol`` and ``max_iter`` end the training.
+    calibrate : {"platt", "isotonic"} or None
+        How to calibrate `predict_proba`, see :ref:`calibration`. The validation rows serve for it: a fifth of all rows,
+        up to 4096, or ``validation_fraction`` if that is more.
+    persist : {"auto", True, False}
+        Whether prepared partitions stay in the memory of the workers between rounds; otherwise they are computed, or
+        read, in each of them. "auto" keeps them if they take less than 30 % of the memory of all workers.
+    metric : {"diag", "full", "auto"}, array or None
+        As in the ordinary estimator; the client learns it from a sample of all rows but those for validation, before
+        the first round. See :ref:`metric`.
+    client : distributed.Client
+        None takes that of the context.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    n_iter_ : int
+        Number of rounds.
+    history_ : list of dict
+        What was measured after each round.
+    last_model_ : estimator or None
+        The ordinary estimator after the last round that was finished, also if training failed later.
     """
 
     class_weight: Any = None
@@ -139,7 +168,7 @@ class DaskEstimator(LazyPredictions):
         super().__init_subclass__()
         if local is not None:
             cls._ordinary = local
-            cls.__init__ = _constructor(local, without, own)  # type: ignore[method-assign]
+            cls.__init__ = _constructor(local, without, {**own, "client": None})  # type: ignore[method-assign]
 
     def __init__(self, *values: Any, **named: Any):
         raise NotImplementedError

@@ -11,6 +11,7 @@ import numpy as np
 from dask import delayed
 
 from frugalsvm.cells.choosing import looked_at
+from frugalsvm.cells.places import OnThreads
 from frugalsvm.cells.solver import Cells, Examples
 from frugalsvm.cells.training import left_out_scores
 from frugalsvm.cells.tree import Tree
@@ -31,18 +32,7 @@ from frugalsvm.dask._cells_tasks import (
 from frugalsvm.dask._cluster import Cluster, Parcel, client_for, opened
 from frugalsvm.dask._collections import Source
 from frugalsvm.dask._preparing import Overview, as_made_here, class_weights_of, overview_of
-from frugalsvm.estimators.local_learner import (
-    Beginning,
-    begin_local,
-    choose_strength,
-    finish_local,
-    has_choice,
-    local_scores,
-    look_back,
-    numbers_of,
-    take_left_out,
-    targets_of,
-)
+from frugalsvm.estimators.local_learner import Beginning, begin_local, has_choice, numbers_of
 
 __all__ = ["CellsOnCluster"]
 
@@ -50,7 +40,20 @@ _GROUPS_A_THREAD, _GROUP_BYTES = 4, 2**28
 
 
 class CellsOnCluster(DaskEstimator):
-    """Base of estimators whose cells are solved where their rows are."""
+    """Base of estimators whose cells are solved where their rows are.
+
+    Parameters
+    ----------
+    metric : {"diag", "full", "auto"}, array or None
+        What rows are multiplied by before the kernel sees them, see :ref:`metric`; the client learns it from a sample.
+    memory : str
+        Limit for the sample, and for the matrix of a cell.
+
+    Attributes
+    ----------
+    history_ : list of dict
+        What was found in each of the steps "sample", "shuffle", "choice" and "cells".
+    """
 
     def _check_own_params(self) -> None:
         self._check_class_weight()
@@ -132,7 +135,7 @@ class _PartitionRows:
 def _train(local: Any, training: _CellsTraining) -> None:
     """Make an estimator that has learned nothing a trained one."""
     cluster, rows, tell = training.cluster, training.rows, training.tell
-    targets, weights = targets_of(local, training.y, training.sample_weight)
+    targets, weights = local.targets_of(training.y, training.sample_weight)
     rows.numbers = numbers_of(targets, weights)
     beginning = begin_local(local, rows, targets, weights)
     tell(None, step="sample", parts=sum(trunk.n_cells for trunk in beginning.trunks))
@@ -188,9 +191,8 @@ def _chosen(local: Any, cluster: Cluster, groups: list[Any], size: int) -> float
         np.concatenate([each.targets for each in cells], axis=1),
         np.concatenate([each.weights for each in cells]),
     )
-    return choose_strength(
-        local, examples, _tree_of([len(each.rows) for each in cells], examples.rows), size, _Workers(cluster)
-    )
+    tree = _tree_of([len(each.rows) for each in cells], examples.rows)
+    return local.choose_strength(OnThreads(_Workers(cluster)), examples, tree, size)
 
 
 def _tree_of(sizes: list[int], rows: np.ndarray) -> Tree:
@@ -238,12 +240,12 @@ def _finish(
             errors[:, part.numbers] += part.errors
     left_out = left_out_scores(targets.astype(model_rows.dtype, copy=False), errors, len(found), ONE_THREAD)
     cells = [_joined(trunk, parts, place, beginning.size) for trunk, parts in zip(beginning.trunks, found, strict=True)]
-    finish_local(local, model_rows, cells, C)
+    local.take_cells(model_rows, cells, C, beginning.size)
     if len(order) < len(place):
         others = np.setdiff1d(np.arange(len(place)), order, assume_unique=True)
-        left_out[others] = local_scores(local, rows.taken(others))
-    take_left_out(local, left_out, targets, weights)
-    look_back(local, model_rows, order, targets, weights)
+        left_out[others] = local.scores_of(rows.taken(others))
+    local.take_left_out(left_out, targets, weights)
+    local.look_back(model_rows, order, targets, weights)
 
 
 def _joined(trunk: Tree, parts: list[Solved], place: np.ndarray, size: int) -> Cells:

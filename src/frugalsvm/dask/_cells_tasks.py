@@ -13,7 +13,7 @@ from frugalsvm.cells.solver import Examples, solved_cells
 from frugalsvm.cells.tree import Tree, cells_of
 from frugalsvm.cells.trunk import branch_of
 from frugalsvm.dask._preparing import Survey, as_made_here, checked, examined
-from frugalsvm.estimators.local_learner import known_targets, seen_by
+from frugalsvm.estimators.local_learner import seen_by
 
 __all__ = [
     "Look",
@@ -93,7 +93,7 @@ def routed(number: int, X: Any, y: Any, weight: Any, first: int, route: Route) -
     X, y, weight, _ = checked(number, X, y, weight, route.estimator)
     known = np.arange(len(y)) if weight is None else np.flatnonzero(weight)
     rows = as_made_here(seen_by(route.estimator, X[known]))
-    targets = np.ascontiguousarray(known_targets(route.estimator, y[known]).T, rows.dtype)
+    targets = np.ascontiguousarray(route.estimator.known_targets(y[known]).T, rows.dtype)
     weights = _weights_of(targets, None if weight is None else weight[known], route.class_weights)
     pieces = []
     for trunk, groups in zip(own_trees(route.trunks), route.groups, strict=True):

@@ -16,6 +16,7 @@ from frugalsvm.core.moments import Moments, joined_moments, moments_of
 from frugalsvm.core.origin import Origin
 from frugalsvm.estimators.targets import checked_targets
 from frugalsvm.estimators.validation import (
+    check_two_classes,
     distinct_labels,
     encoded_labels,
     refuse_empty_classes,
@@ -227,8 +228,7 @@ def overview_of(surveys: list[Survey]) -> Overview:
 def _classes_of(surveys: list[Survey]) -> tuple[np.ndarray, np.ndarray]:
     """The classes of all partitions, and how many rows each has."""
     classes = np.unique(np.concatenate([survey.labels for survey in surveys]))
-    if len(classes) < 2:
-        raise ValueError(f"Training needs at least two classes, but all labels are {classes.tolist()[0]!r}: one class.")
+    check_two_classes(classes)
     counts = np.zeros(len(classes), np.int64)
     for survey in surveys:
         counts[np.searchsorted(classes, survey.labels)] += survey.counts

@@ -11,6 +11,7 @@ from frugalsvm.dask._asset_tasks import Shared, features_kept
 from frugalsvm.dask._base import DaskEstimator, Training
 from frugalsvm.estimators.asset import ASSETClassifier
 from frugalsvm.estimators.calibrated import is_calibrated
+from frugalsvm.estimators.parameters import documented
 from frugalsvm.estimators.validation import is_path, parsed_bytes, values_of_path
 from frugalsvm.lowrank.backends.partitions import rows_to_begin_with
 from frugalsvm.lowrank.maps import n_candidates, width_of
@@ -21,7 +22,28 @@ _FEATURES_SHARE = 0.3  # of the cluster's memory, for features
 
 
 class LowRankRounds(DaskEstimator):
-    """The rounds of low-rank machines, whatever they predict."""
+    """The rounds of low-rank machines, whatever they predict.
+
+    Parameters
+    ----------
+    C : float, "auto" or list of floats
+        Of a list, the best value is taken: by the validation rows, or by cross-validation with ``cv``. All values and
+        folds share every pass over the rows, and `to_local` has ``C_`` and ``path_``. "auto", as of ``gamma``, is
+        chosen by the client, on some thousands of rows of all partitions.
+    cv : int
+        Number of folds, to choose C from a list; up to 100 000 rows, from all partitions, judge.
+    solver : {"newton", "asset", "asset*"}
+        What a round is.
+    max_iter : int
+        Rounds at most; None is 30 Newton steps, or 20 epochs.
+    tol : float
+        Newton steps end when the next would reduce the objective by a smaller share than this.
+    n_iter_no_change : int
+        Rounds without a better score on the validation rows after which training ends.
+    memory : str
+        Limit for features that a worker keeps between rounds, and never more than 30 % of its memory. If all features
+        take more, they are computed again in every round.
+    """
 
     C: Any
     cv: int | None = None
@@ -95,13 +117,9 @@ class LowRankRounds(DaskEstimator):
         return [(part, features) for (part,), features in zip(rows, kept, strict=True)]
 
 
+@documented
 class DaskASSETClassifier(
-    LowRankRounds,
-    local=ASSETClassifier,
-    without=["dtype"],
-    validation_fraction=0.05,
-    persist="auto",
-    client=None,
+    LowRankRounds, local=ASSETClassifier, without=["dtype"], validation_fraction=0.05, persist="auto"
 ):
     """`ASSETClassifier` for data on many machines: the same problem, solved to the same accuracy.
 
@@ -118,47 +136,10 @@ class DaskASSETClassifier(
 
     Parameters
     ----------
-    feature_map, n_components, kernel, gamma, degree, coef0, loss, fit_intercept, alpha, landmarks, rank, \
-eigenvalue_threshold, structured, average, class_weight, random_state
-        As in `ASSETClassifier`. ``class_weight="balanced"`` counts the labels of all partitions. What is "auto" is
-        chosen by the client, on some thousands of rows of all partitions.
-    C : float, "auto" or list of floats, default="auto"
-        Of a list, the best value is taken: by the validation rows, or by cross-validation with ``cv``. All values and
-        folds share every pass over the rows, and `to_local` has ``C_`` and ``path_``.
-    cv : int, default=None
-        Number of folds, to choose C from a list; up to 100 000 rows, from all partitions, judge.
-    solver : {"newton", "asset", "asset*"}, default="newton"
-        What a round is.
-    max_iter : int, default=None
-        Rounds at most; None is 30 Newton steps, or 20 epochs.
-    tol : float, default=5e-3
-        Newton steps end when the next would reduce the objective by a smaller share than this.
-    n_iter_no_change : int, default=5
-        Rounds without a better accuracy on the validation rows after which training ends.
-    validation_fraction : float, default=0.05
-        Share of rows for the validation set, at most 10 000. With 0 only ``tol`` and ``max_iter`` end the training.
-    calibrate : {"platt", "isotonic"} or None, default=None
-        As in `ASSETClassifier`, for `predict_proba`. The validation rows serve for it: a fifth of all rows, up to
-        4096, or ``validation_fraction`` if that is more.
-    memory : str, default="4GB"
-        Limit for features that a worker keeps between rounds, and never more than 30 % of its memory. If all features
-        take more, they are computed again in every round.
-    persist : {"auto", True, False}, default="auto"
-        Whether prepared partitions stay in the memory of the workers between rounds; otherwise they are computed, or
-        read, in each of them. "auto" keeps them if they take less than 30 % of the memory of all workers.
-    metric : {"diag", "full", "auto"}, array or None, default=None
-        As in `ASSETClassifier`; the client learns it from a sample of all rows but those for validation, before the
-        first round.
-    client : distributed.Client, default=None
-        None takes that of the context.
 
     Attributes
     ----------
-    classes_, n_features_in_, n_iter_
-    history_ : list of dict
-        What was measured after each round.
-    last_model_ : ASSETClassifier or None
-        The ordinary estimator after the last round that was finished, also if training failed later.
+    classes_, n_features_in_, n_iter_, history_, last_model_
 
     See Also
     --------

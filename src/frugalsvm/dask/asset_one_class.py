@@ -8,6 +8,7 @@ from frugalsvm.dask._base import Training
 from frugalsvm.dask._preparing import shares
 from frugalsvm.dask.asset import LowRankRounds
 from frugalsvm.estimators.asset_one_class import ASSETOneClassSVM
+from frugalsvm.estimators.parameters import documented
 from frugalsvm.lowrank.backends.partition_sums import summed
 from frugalsvm.lowrank.landmarks import SAMPLE_PER_LANDMARK, place_landmarks
 from frugalsvm.lowrank.maps import n_candidates
@@ -16,33 +17,23 @@ from frugalsvm.lowrank.one_class import mean_of_sums, share_at_border
 __all__ = ["DaskASSETOneClassSVM"]
 
 
-class DaskASSETOneClassSVM(LowRankRounds, local=ASSETOneClassSVM, persist="auto", client=None):
+@documented
+class DaskASSETOneClassSVM(LowRankRounds, local=ASSETOneClassSVM, persist="auto"):
     """`ASSETOneClassSVM` for data on many machines: the same problem, solved to the same accuracy.
 
     One pass finds the mean of all features; then rounds are those of `DaskASSETClassifier`, Newton steps on all rows.
 
     Parameters
     ----------
-    nu, feature_map, n_components, kernel, gamma, degree, coef0, rank, eigenvalue_threshold, structured, tol, \
-random_state
-        As in `ASSETOneClassSVM`.
     landmarks : {"border", "uniform", "kmeans++", "kmeans"}, default="border"
         As in `ASSETOneClassSVM`. "border" learns twice, with one more pass between, in which all partitions tell rows
         with low scores.
     max_iter : int, default=None
         Rounds at most, each time; None is 30.
-    memory, persist, client
-        As in `DaskASSETClassifier`.
 
     Attributes
     ----------
-    offset_ : float
-        Rows with scores below are outliers.
-    n_features_in_, n_iter_
-    history_ : list of dict
-        What was measured after each round.
-    last_model_ : ASSETOneClassSVM or None
-        The ordinary estimator after the last round that was finished, also if training failed later.
+    offset_, n_features_in_, n_iter_, history_, last_model_
 
     See Also
     --------

@@ -2,17 +2,14 @@
 
 from frugalsvm.dask.asset import LowRankRounds
 from frugalsvm.estimators.asset_regressor import ASSETRegressor
+from frugalsvm.estimators.parameters import documented
 
 __all__ = ["DaskASSETRegressor"]
 
 
+@documented
 class DaskASSETRegressor(
-    LowRankRounds,
-    local=ASSETRegressor,
-    without=["dtype"],
-    validation_fraction=0.05,
-    persist="auto",
-    client=None,
+    LowRankRounds, local=ASSETRegressor, without=["dtype"], validation_fraction=0.05, persist="auto"
 ):
     """`ASSETRegressor` for data on many machines: the same problem, solved to the same accuracy.
 
@@ -21,24 +18,13 @@ class DaskASSETRegressor(
 
     Parameters
     ----------
-    feature_map, n_components, epsilon, kernel, gamma, degree, coef0, loss, quantile, non_crossing, fit_intercept, \
-alpha, landmarks, rank, eigenvalue_threshold, structured, average, random_state
-        As in `ASSETRegressor`.
     C : float or list of floats, default=1.0
         Of a list, the best value is taken: by the validation rows, or by cross-validation with ``cv``. All values and
         folds share every pass over the rows, and `to_local` has ``C_`` and ``path_``.
-    cv : int, default=None
-        Number of folds, to choose C from a list; up to 100 000 rows, from all partitions, judge.
-    solver, max_iter, tol, n_iter_no_change, validation_fraction, memory, persist, metric, client
-        As in `DaskASSETClassifier`; what validation rows tell is R^2, or D^2 with quantiles.
 
     Attributes
     ----------
-    n_features_in_, n_iter_
-    history_ : list of dict
-        What was measured after each round.
-    last_model_ : ASSETRegressor or None
-        The ordinary estimator after the last round that was finished, also if training failed later.
+    n_features_in_, n_iter_, history_, last_model_
 
     See Also
     --------

@@ -14,6 +14,7 @@ from frugalsvm.dask._preparing import Rows, as_made_here
 from frugalsvm.dask._refit import Refit, rows_for
 from frugalsvm.estimators.bsgd import BSGDClassifier
 from frugalsvm.estimators.fit_warnings import warn_at_limit
+from frugalsvm.estimators.parameters import documented
 from frugalsvm.estimators.validation import check_count, check_positive
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.lowrank.training import Watch
@@ -23,6 +24,7 @@ __all__ = ["DaskBSGDClassifier"]
 _REGULARIZED = ("pegasos", "norma")  # learners that alpha is for
 
 
+@documented
 class DaskBSGDClassifier(
     DaskEstimator,
     local=BSGDClassifier,
@@ -32,7 +34,6 @@ class DaskBSGDClassifier(
     n_iter_no_change=2,
     validation_fraction=0.05,
     persist="auto",
-    client=None,
 ):
     """`BSGDClassifier` for data on many machines: a pass over every partition by itself, then one model of all.
 
@@ -47,10 +48,12 @@ class DaskBSGDClassifier(
 
     Parameters
     ----------
-    learner, maintenance, budget, alpha, eta0, radius, kernel, gamma, degree, coef0, class_weight, random_state
-        As in `BSGDClassifier`. ``class_weight="balanced"`` counts the labels of all partitions. With a maintenance
-        policy of your own, partitions learn with it, and the models of all are brought down to the budget by removal.
-        "auto", of ``alpha`` and ``gamma``, is chosen by the client, on some thousands of rows of all partitions.
+    maintenance : {"merge", "project", "remove"}, default="merge"
+        As in `BSGDClassifier`. With a policy of your own, partitions learn with it, and the models of all are brought
+        down to the budget by removal.
+    alpha : float or "auto", default="auto"
+        Strength of the L2 regularization. "auto", as of ``gamma``, is chosen by the client, on some thousands of rows
+        of all partitions.
     average : False or "post", default=False
         "post" adds a last round in which the support vectors stay, and their coefficients are learned by every
         partition and averaged: one more pass over all rows.
@@ -64,27 +67,10 @@ class DaskBSGDClassifier(
         Gain of accuracy on the validation rows that counts as one.
     n_iter_no_change : int, default=2
         Rounds without a gain after which training ends.
-    validation_fraction : float, default=0.05
-        Share of rows for the validation set, at most 10 000. With 0 there are ``max_iter`` rounds.
-    calibrate : {"platt", "isotonic"} or None, default=None
-        As in `BSGDClassifier`, for `predict_proba`. The validation rows serve for it: a fifth of all rows, up to
-        4096, or ``validation_fraction`` if that is more.
-    persist : {"auto", True, False}, default="auto"
-        Whether prepared partitions stay in the memory of the workers between rounds; otherwise they are computed, or
-        read, in each of them. "auto" keeps them if they take less than 30 % of the memory of all workers.
-    metric : {"diag", "full", "auto"}, array or None, default=None
-        As in `BSGDClassifier`; the client learns it from a sample of all rows but those for validation, before the
-        first round.
-    client : distributed.Client, default=None
-        None takes that of the context.
 
     Attributes
     ----------
-    classes_, n_features_in_, n_iter_
-    history_ : list of dict
-        What was measured after each round.
-    last_model_ : BSGDClassifier or None
-        The ordinary estimator after the last round that was finished, also if training failed later.
+    classes_, n_features_in_, n_iter_, history_, last_model_
 
     See Also
     --------

@@ -2,32 +2,28 @@
 
 from frugalsvm.dask._cells import CellsOnCluster
 from frugalsvm.estimators.local_svc import LocalSVC
+from frugalsvm.estimators.parameters import documented
 
 __all__ = ["DaskLocalSVC"]
 
 
-class DaskLocalSVC(CellsOnCluster, local=LocalSVC, without=["budget"], client=None):
+@documented
+class DaskLocalSVC(CellsOnCluster, local=LocalSVC, without=["budget"]):
     """`LocalSVC` for data on many machines: the model that its `fit_batches` makes of the same rows, bit for bit.
 
     The metric and the first divisions of each tree come from a sample, with the client. Then all rows travel once, so
     that those of a cell are on one worker, which solves it. The model does not depend on partitions, workers or
     threads, and those that are lost are replaced. It has all rows, and `fit` collects it: the client needs memory for
-    them, and so does every worker that predicts.
+    them, and so does every worker that predicts. What is "auto" is chosen by the workers, on some of the cells.
 
     Parameters
     ----------
-    C, kernel, gamma, metric, degree, coef0, cell_size, n_trees, class_weight, calibrate, dtype, random_state
-        As in `LocalSVC`. What is "auto" is chosen by the workers, on some of the cells.
-    memory : str, default="4GB"
-        Limit for the sample, and for the matrix of a cell.
-    client : distributed.Client, default=None
-        None is that of the context.
+    calibrate : {"platt", "isotonic"} or None, default="platt"
+        How to calibrate `predict_proba` with leave-one-out scores, see :ref:`calibration`.
 
     Attributes
     ----------
-    classes_, n_features_in_
-    history_ : list of dict
-        What was found in each of the steps "sample", "shuffle", "choice" and "cells".
+    classes_, n_features_in_, history_
 
     See Also
     --------

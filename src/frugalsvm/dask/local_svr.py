@@ -2,32 +2,26 @@
 
 from frugalsvm.dask._cells import CellsOnCluster
 from frugalsvm.estimators.local_svr import LocalSVR
+from frugalsvm.estimators.parameters import documented
 
 __all__ = ["DaskLocalSVR"]
 
 
-class DaskLocalSVR(CellsOnCluster, local=LocalSVR, without=["budget"], client=None):
+@documented
+class DaskLocalSVR(CellsOnCluster, local=LocalSVR, without=["budget"]):
     """`LocalSVR` for data on many machines: the model that its `fit_batches` makes of the same rows, bit for bit.
 
     The metric and the first divisions of each tree come from a sample, with the client. Then all rows travel once, so
     that those of a cell are on one worker, which solves it. The model does not depend on partitions, workers or
     threads, and those that are lost are replaced. It has all rows, and `fit` collects it: the client needs memory for
-    them, and so does every worker that predicts.
+    them, and so does every worker that predicts. What is "auto" is chosen by the workers, on some of the cells.
 
     Parameters
     ----------
-    C, kernel, gamma, metric, degree, coef0, cell_size, n_trees, intervals, dtype, random_state
-        As in `LocalSVR`. What is "auto" is chosen by the workers, on some of the cells.
-    memory : str, default="4GB"
-        Limit for the sample, and for the matrix of a cell.
-    client : distributed.Client, default=None
-        None is that of the context.
 
     Attributes
     ----------
-    n_features_in_
-    history_ : list of dict
-        What was found in each of the steps "sample", "shuffle", "choice" and "cells".
+    n_features_in_, history_
 
     See Also
     --------

@@ -1,10 +1,11 @@
 """A list of C: which value is the best, by validation rows or by cross-validation."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm.estimators._auto import is_auto
+from frugalsvm.estimators.constraints import is_auto
 from frugalsvm.estimators.validation import check_count, is_path, values_of_path
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.lowrank.continuation import Solution, solve
@@ -52,26 +53,37 @@ class PathOfC:
         """The solution for the best value of C with all rows, and the number of steps on the way."""
         penalties = [self.penalty_for(C, training.problem.n_rows) for C in self._all_C()]
         found = (self._on_validation_rows if self.cv is None else self._by_folds)(training, penalties)
-        qualities = [self.quality(*each) for each in found.scores]
-        best = int(np.argmax(qualities))
+        best = self.take_best(found.scores, found.results)
         C = self._all_C()[best]
-        if self._is_path():
-            self.C_ = C
-            self.path_ = {"C": np.array(self._all_C()), "validation_score": np.array(qualities), **found.results}
         self._calibrate_with(*found.scores[best])
         whole = training.whole._replace(penalty=self.penalty_for(C, training.whole.n_rows))
         solution = solve(whole, training.sample, training.options, self._rng, start=found.starts[best])
         return solution, found.n_iter or solution.n_iter
 
-    def _on_validation_rows(self: Any, training, penalties) -> _Comparison:
-        solutions = solve_path(training, penalties, self._rng)
-        scores = [validation_scores(training, each.parameters) for each in solutions]
-        results = {
+    def take_best(self: Any, scores: Sequence[tuple], results: dict[str, np.ndarray]) -> int:
+        """Take the value of C that is best by scores, targets and weights of rows that were not learned.
+
+        Returns its place in the list; ``path_`` has all results.
+        """
+        qualities = [self.quality(*each) for each in scores]
+        best = int(np.argmax(qualities))
+        if self._is_path():
+            self.C_ = self._all_C()[best]
+            self.path_ = {"C": np.array(self._all_C()), "validation_score": np.array(qualities), **results}
+        return best
+
+    def figures_of(self: Any, solutions: Sequence[Solution]) -> dict[str, np.ndarray]:
+        """Objectives and bounds of the solutions for all values of C, for ``path_``."""
+        return {
             "objective": np.array([self.objective_of(each.objectives) for each in solutions]),
             "suboptimality_bound": np.array([self.objective_of(each.objectives - each.bounds) for each in solutions]),
         }
+
+    def _on_validation_rows(self: Any, training, penalties) -> _Comparison:
+        solutions = solve_path(training, penalties, self._rng)
+        scores = [validation_scores(training, each.parameters) for each in solutions]
         n_iter = sum(each.n_iter for each in solutions)
-        return _Comparison(scores, [each.parameters for each in solutions], results, n_iter)
+        return _Comparison(scores, [each.parameters for each in solutions], self.figures_of(solutions), n_iter)
 
     def _by_folds(self: Any, training, penalties) -> _Comparison:
         """By scores out of their folds: rows are in a random order, or in the order in which they are read."""

@@ -12,18 +12,29 @@ from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.moments import moments_of
 from frugalsvm.core.origin import origin_of_moments
-from frugalsvm.estimators._auto import chooses, is_auto
 from frugalsvm.estimators._batches import Batches
+from frugalsvm.estimators.automatic import chooses
+from frugalsvm.estimators.constraints import (
+    constraints,
+    count,
+    is_auto,
+    one_of,
+    optional,
+    or_auto,
+    positive,
+    size,
+    strengths,
+)
 from frugalsvm.estimators.low_rank_machine import SOLVERS, LowRankMachine, new_generator
-from frugalsvm.estimators.metric import check_metric, most_rows
+from frugalsvm.estimators.metric import most_rows
 from frugalsvm.estimators.protocol import FitsAndFollows
 from frugalsvm.estimators.unchanged import unchanged_on_error
-from frugalsvm.estimators.validation import check_choice, check_count, check_positive, parsed_bytes
+from frugalsvm.estimators.validation import check_choice, check_count
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.lowrank.backends.torch import STORED_AS
 from frugalsvm.lowrank.epochs import parameters_of
 from frugalsvm.lowrank.losses import losses_for
-from frugalsvm.lowrank.maps import moved_map, n_candidates
+from frugalsvm.lowrank.maps import moved_map
 from frugalsvm.lowrank.nystroem import Nystroem, with_whitening
 from frugalsvm.lowrank.stream import LENGTH, Learned, Method, Stream, learn_batch, with_weight
 from frugalsvm.lowrank.training import Data
@@ -98,25 +109,26 @@ class StreamMachine(LowRankMachine, FitsAndFollows):
         Newton steps, in all stages, or epochs.
     """
 
+    _constraints = constraints(
+        C=or_auto(strengths),
+        alpha=optional(positive),
+        solver=one_of(SOLVERS),
+        n_iter_no_change=count(),
+        dtype=one_of(STORED_AS),
+        memory_limit=optional(size),
+    )
+
     def _check_params(self):
         super()._check_params()
         check_choice("loss", self.loss, losses_for(classes=self._for_classes))
-        check_choice("solver", self.solver, SOLVERS)
         if callable(self.kernel):
             for name, usual in (("metric", None), ("device", "cpu")):
                 if getattr(self, name) is not usual and getattr(self, name) != usual:
                     raise ValueError(f"A KernelSum or a kernel function of your own needs {name}={usual!r}.")
-        else:
-            check_metric(self.metric, self.kernel)
         if is_auto(self.C) and not self._for_classes:
             raise ParameterError("C", self.C, "a positive number or a list of them")
-        for value in self._all_C():
-            check_positive("C", value)
-        if self.alpha is not None:
-            check_positive("alpha", self.alpha)
-            if self._is_path():
-                raise ValueError("alpha replaces C: with a list of C, it must be None.")
-        check_count("n_iter_no_change", self.n_iter_no_change)
+        if self.alpha is not None and self._is_path():
+            raise ValueError("alpha replaces C: with a list of C, it must be None.")
         self._check_device()
         if self.average is not False and self.average != "suffix":
             check_count("average", self.average)
@@ -126,9 +138,6 @@ class StreamMachine(LowRankMachine, FitsAndFollows):
         self._check_path()
 
     def _check_device(self):
-        check_choice("dtype", self.dtype, STORED_AS)
-        if self.memory_limit is not None:
-            parsed_bytes("memory_limit", self.memory_limit)
         if self._device() == "cpu":
             return
         self._arrays()  # says what is missing
@@ -198,12 +207,11 @@ class StreamMachine(LowRankMachine, FitsAndFollows):
             what = "A list of C" if self._is_path() else "calibrate"
             raise ValueError(f"{what} needs a validation set: on a device, pass arrays to `fit`.")
         weights = np.ones(n_rows, np.float32) if weights is None else weights.astype(np.float32)
-        if isinstance(self.landmarks, str):
-            n_drawn = n_candidates(self.landmarks, self.n_components, n_rows)
-            index = np.sort(self._rng.choice(n_rows, n_drawn, replace=False))
-            candidates = self._rng.permutation(dense_rows(HostSource(HOST, batches.rows, n_rows).take(index)))
-        else:
-            candidates = self.given_landmarks()
+
+        def rows_at(index):
+            return self._rng.permutation(dense_rows(HostSource(HOST, batches.rows, n_rows).take(np.sort(index))))
+
+        candidates = self._candidates(n_rows, rows_at)
         self._fit_data(Data(batches.rows, None, targets, weights), candidates, unit)
 
     # --- streams --------------------------------------------------------------------------------------------

@@ -13,10 +13,9 @@ from sklearn.utils.validation import column_or_1d
 
 from frugalsvm._locks import shared
 from frugalsvm.arrays.namespace import arrays_on, on_host
+from frugalsvm.compiling.threads import Threads, row_blocks, thread_count
 from frugalsvm.core.outputs import n_outputs_for, signs
 from frugalsvm.core.predict import confidence
-from frugalsvm.estimators._class_counts import balanced_weights, counts_for
-from frugalsvm.estimators._scoring import predicted_labels
 from frugalsvm.estimators.calibrated import CalibratedClassifier
 from frugalsvm.estimators.fit_warnings import warn_after_fit
 from frugalsvm.estimators.kernel_model import ExpansionModel
@@ -32,7 +31,19 @@ from frugalsvm.estimators.validation import (
     example_weights,
 )
 
-__all__ = ["Labels", "OnlineClassifier", "ScoreClassifier", "StreamClassifier"]
+__all__ = [
+    "LARGEST_WEIGHT",
+    "Labels",
+    "OnlineClassifier",
+    "ScoreClassifier",
+    "StreamClassifier",
+    "balanced_weights",
+    "predicted_labels",
+]
+
+
+_ROWS_OF_SCORES = 2**13  # that a thread compares at a time
+LARGEST_WEIGHT = 100.0  # of an example of a rare class, where classes are balanced on a stream
 
 
 class Labels(NamedTuple):
@@ -242,7 +253,7 @@ class StreamClassifier(ScoreClassifier, FitsAndFollows):
             return example_weights(sample_weight, self.class_weight, X, classes, labels)
         check_choice("class_weight", self.class_weight, ("balanced",))
         before = None if first else getattr(self, "_class_counts", None)
-        counts = counts_for(before, None if before is None else self.classes_, classes)
+        counts = _counts_for(before, None if before is None else self.classes_, classes)
         weights, self._class_counts = balanced_weights(counts, labels, self._kept_of_counts)
         own = example_weights(sample_weight, None, X, classes, labels)
         return weights if own is None else weights * own
@@ -325,3 +336,40 @@ class OnlineClassifier(ExpansionModel, StreamClassifier):
         orders = (self._order(X.shape[0], random_state) for _ in range(self._n_passes))
         with following(self, X.shape[0] * self._n_passes, "rows", has_model=True) as progress:
             self._learn_calibrating(X, labels, weights, orders, progress)
+
+
+def _counts_for(counts: np.ndarray | None, old_classes, new_classes) -> np.ndarray:
+    """The counts for a larger sorted set of classes; None is none of any class."""
+    made = np.zeros(len(new_classes))
+    if counts is not None:
+        made[np.searchsorted(new_classes, old_classes)] = counts
+    return made
+
+
+def balanced_weights(counts: np.ndarray, labels: np.ndarray, kept: float) -> tuple[np.ndarray, np.ndarray]:
+    """Weights of examples in their order, and the counts after them; ``kept`` of a count is left after an example.
+
+    An example of class c has the weight ``(N + K) / (K (N_c + 1))``, where N_c are the examples of its class, itself
+    included, N those of all K classes: what scikit-learn takes for all labels, with one example more of each class.
+    Where the estimator forgets, old examples count less. A class that has not come for long is not weighted for ever
+    more.
+    """
+    from scipy.signal import lfilter  # takes a while
+
+    if not len(labels):
+        return np.ones(0), counts
+    is_class = (labels[:, None] == np.arange(len(counts))).astype(np.float64)
+    # count = 1 or 0 + kept * count before, one after the other: it does not matter in which batches rows come.
+    running, _ = lfilter([1.0], [1.0, -kept], is_class, axis=0, zi=kept * counts[None])
+    own = running[np.arange(len(labels)), labels]
+    weights = (running.sum(axis=1) + len(counts)) / (len(counts) * (own + 1.0))
+    return np.minimum(weights, LARGEST_WEIGHT), running[-1].copy()
+
+
+def predicted_labels(scores: np.ndarray, classes: np.ndarray, n_jobs: Any) -> np.ndarray:
+    """The class of the largest score in each row, the first one of equals; of two, the second one from zero upwards."""
+    if scores.shape[1] == 1:
+        return np.where(scores[:, 0] >= 0, classes[1:], classes[:1])
+    threads = Threads(thread_count(n_jobs))
+    blocks = row_blocks(len(scores), threads.count, _ROWS_OF_SCORES)
+    return np.concatenate(threads.run(lambda block: classes[scores[block].argmax(axis=1)], blocks))

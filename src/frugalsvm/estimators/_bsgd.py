@@ -3,7 +3,6 @@
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._locks import exclusive
 from frugalsvm.arrays.namespace import arrays_on
@@ -16,15 +15,14 @@ from frugalsvm.budgeted.sgd import Parts, learn
 from frugalsvm.core.capabilities import check_kernel, kernels_that_offer, needs_of
 from frugalsvm.core.expansion import averaged_coefficients, coefficients, moved_rows, new_expansion
 from frugalsvm.core.experts import Experts, combined_coefficients
-from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.losses import MARGIN
 from frugalsvm.core.outputs import n_outputs_for
 from frugalsvm.core.schedules import LEARNERS, Forgetting, Perceptron, clock_of, new_schedule
-from frugalsvm.estimators._auto import is_auto
 from frugalsvm.estimators._saved import kept_for_prediction, trimmed
-from frugalsvm.estimators.kernel_model import FIRST_SLOTS, ExpansionModel, bytes_per_slot, with_features
-from frugalsvm.estimators.metric import check_metric
-from frugalsvm.estimators.validation import check_choice, check_count, check_positive, slots_for_budget
+from frugalsvm.estimators.constraints import constraints, is_auto, one_of, optional, positive
+from frugalsvm.estimators.kernel_model import FIRST_SLOTS, ExpansionModel, with_features
+from frugalsvm.estimators.parameters import learned
+from frugalsvm.estimators.validation import bytes_per_slot, check_positive, slots_for_budget
 from frugalsvm.exceptions import ParameterError
 
 __all__ = ["BudgetedSGD", "has_room_to_learn", "prediction_state"]
@@ -56,6 +54,7 @@ class BudgetedSGD(ExpansionModel):
         Threads for predictions, and for learning with budgets of thousands; None is one, -1 all cores.
     """
 
+    _constraints = constraints(maintenance=one_of(POLICIES), radius=optional(positive))
     _changed_in_place: ClassVar[tuple[str, ...]] = ("_expansion", "_policy", "_experts")
     _narrowing = 3.0
     _policy: Any
@@ -78,22 +77,15 @@ class BudgetedSGD(ExpansionModel):
 
     # --- parameters ---------------------------------------------------------------------------------------
 
-    def _check_machine(self):
-        """Check the parameters that all of them have."""
-        check_choice("maintenance", self.maintenance, POLICIES)
-        check_choice("kernel", self.kernel, KERNELS)
-        check_metric(self.metric, self.kernel)
+    def _check_params(self):
+        super()._check_params()
         if self.forgets:
             self._check_half_life()
         self._check_schedule()
         if self.budget is not None:
             self._check_policy()
-        if self.radius is not None:
-            check_positive("radius", self.radius)
-        slots_for_budget(self.budget, 1)
         if self.average == "post" and self.budget is None:
             raise ValueError("average='post' needs a budget; without one use average=True.")
-        check_count("max_iter", self.max_iter)
         if not (self.average == "post" or (isinstance(self.average, int | np.integer) and self.average >= 0)):
             raise ParameterError("average", self.average, "True, False, a number of examples or 'post'")
 
@@ -153,15 +145,23 @@ class BudgetedSGD(ExpansionModel):
     # --- learning -----------------------------------------------------------------------------------------
 
     def _empty_store(self, n_features, n_outputs, dtype, averaged, n_experts=1):
-        """A model that has learned nothing; ``averaged`` is whether iterates are."""
-        budget = slots_for_budget(self.budget, bytes_per_slot(n_features, n_outputs, dtype))
+        """Be a model that has learned nothing; ``averaged`` is whether iterates are."""
         average_from = None
         if averaged:
             average_from = 0 if self.average is True or self.average == "post" else int(self.average)
+        store = self._new_store(n_features, n_outputs, dtype, n_experts=n_experts, average_from=average_from)
+        self._policy, self._expansion = store
+        self.budget_ = self._slots_for(n_features, n_outputs, dtype)
+
+    def _slots_for(self, n_features, n_outputs, dtype):
+        return slots_for_budget(self.budget, bytes_per_slot(n_features, n_outputs, dtype))
+
+    def _new_store(self, n_features, n_outputs, dtype, *, n_experts=1, average_from=None):
+        """A policy, and an expansion that has learned nothing."""
+        budget = self._slots_for(n_features, n_outputs, dtype)
         n_slots = FIRST_SLOTS if budget is None else budget + 1
-        self._expansion = new_expansion(n_slots, n_features, n_outputs * n_experts, dtype, average_from)
-        self._policy = new_policy(self.maintenance, budget)
-        self.budget_ = budget
+        expansion = new_expansion(n_slots, n_features, n_outputs * n_experts, dtype, average_from)
+        return new_policy(self.maintenance, budget), expansion
 
     @property
     def state(self):
@@ -226,10 +226,9 @@ class BudgetedSGD(ExpansionModel):
             again = expansion._replace(weights=weights, counts=expansion.counts.copy())
         return super().scoring_expansion(again)
 
-    @property
+    @learned
     def intercept_(self):
         """Zeros: the model has no bias term."""
-        check_is_fitted(self)
         return np.zeros(self._expansion.n_outputs // (1 if self._experts is None else len(self._experts.clocks)))
 
     def _coefficients(self):
@@ -239,10 +238,9 @@ class BudgetedSGD(ExpansionModel):
         averaged = self._expansion.coef.shape[0] > self._expansion.n_outputs
         return (averaged_coefficients if averaged else coefficients)(self._expansion)
 
-    @property
+    @learned
     def gradient_error_(self):
         """Mean of ``||Delta_t|| / eta_t`` over the examples."""
-        check_is_fitted(self)
         return float(self._expansion.scalars[0]["error_sum"] / max(self._expansion.counts[0]["n_seen"], 1))
 
 

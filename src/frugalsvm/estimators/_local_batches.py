@@ -7,38 +7,20 @@ the parts of the first trunk, on disk (`frugalsvm.cells.spill`). Then rows are m
 What there is a number or two of for each row stays in memory: labels, weights, coefficients, leave-one-out scores.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from frugalsvm.arrays.namespace import on_host
-from frugalsvm.cells.spill import Spill, check_space
-from frugalsvm.cells.tree import Tree, cells_of
-from frugalsvm.cells.trunk import branch_of, grafted, with_members
-from frugalsvm.compiling.threads import Threads
+from frugalsvm.cells.spill import sorted_rows
+from frugalsvm.cells.trunk import grown_on
 from frugalsvm.estimators._batches import Batches
-from frugalsvm.estimators.local_learner import (
-    begin_local,
-    look_back,
-    numbers_of,
-    seen_by,
-    take_left_out,
-    targets_of,
-)
+from frugalsvm.estimators.local_learner import begin_local, numbers_of, seen_by
 from frugalsvm.estimators.unchanged import unchanged_on_error
-from frugalsvm.estimators.validation import validated_rows
+from frugalsvm.estimators.validation import refuse_sparse, validated_rows
 
-__all__ = ["LearnsBatches", "refuse_sparse"]
-
-
-def refuse_sparse(estimator: Any, X: Any) -> None:
-    if issparse(X):
-        raise ValueError(
-            f"{type(estimator).__name__} takes dense rows, and X is a sparse matrix: project it first "
-            "(sklearn.decomposition.TruncatedSVD), or use ASSETClassifier or ASSETRegressor."
-        )
+__all__ = ["LearnsBatches"]
 
 
 class LearnsBatches:
@@ -82,19 +64,22 @@ class LearnsBatches:
             self._forget()
             source = Batches(batches)
             survey = source.survey(self)
-            targets, weights = targets_of(self, survey.y, survey.sample_weight)
+            targets, weights = self.targets_of(survey.y, survey.sample_weight)
             del survey
             known = _Known(self, source, numbers_of(targets, weights), targets.shape[1])
             left_out, rows, numbers = self._fit_known(known, targets, weights, folder)
-            take_left_out(self, left_out, targets, weights)
-            look_back(self, rows, numbers, targets, weights)
+            self.take_left_out(left_out, targets, weights)
+            self.look_back(rows, numbers, targets, weights)
         return self
 
     def _fit_known(self: Any, known: "_Known", targets, weights, folder):
         """Learn the rows that have a weight; returns leave-one-out scores of all, these rows and their numbers."""
         size, trunks, seed, room, place = begin_local(self, known, targets, weights)
-        rows, numbers, trees = _sorted(known, trunks, min(room, len(known.numbers)), folder, place.threads)
-        trees = [_grown_on(tree, rows, size, [seed, number], place.threads) for number, tree in enumerate(trees)]
+        rows, order, trees = sorted_rows(
+            known.seen(), len(known.numbers), trunks, min(room, len(known.numbers)), folder, place.threads
+        )
+        numbers = known.numbers[order]
+        trees = [grown_on(tree, rows, size, [seed, number], place.threads) for number, tree in enumerate(trees)]
         examples = place.examples(
             rows,
             np.ascontiguousarray(targets[:, numbers], rows.dtype),
@@ -147,31 +132,4 @@ class _Known:
         for start, X in self._blocks():
             own = np.flatnonzero(is_other[start : start + len(X)])
             if len(own):
-                out[start + own] = self.estimator._output(X[own])
-
-
-def _sorted(known: _Known, trunks: Sequence[Tree], n_buffered: int, folder: Any, threads: Threads):
-    """All rows by the parts of the first trunk, memory-mapped; their numbers; and the trunks with these rows."""
-    width, dtype = trunks[0].directions.shape[1], trunks[0].directions.dtype
-    check_space(2 * len(known.numbers) * width * dtype.itemsize, folder)
-    parts, start = np.empty((len(trunks), len(known.numbers)), np.int32), 0
-    with Spill(trunks[0].n_cells, width, dtype, n_buffered, folder) as spill:
-        for rows in known.seen():
-            own = slice(start, start + len(rows))
-            for trunk, of_rows in zip(trunks, parts, strict=True):
-                of_rows[own] = cells_of(trunk, rows, threads)
-            spill.add(rows, parts[0, own])
-            start += len(rows)
-        spill.finish()
-        rows = spill.mapped(folder)
-    trees = [with_members(trunk, of_rows) for trunk, of_rows in zip(trunks, parts, strict=True)]
-    order = trees[0].members
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    return rows, known.numbers[order], [tree._replace(members=place[tree.members]) for tree in trees]
-
-
-def _grown_on(trunk: Tree, rows: np.ndarray, size: int, seed: Sequence[int], threads: Threads) -> Tree:
-    """The tree whose branches divide the rows of each part of a trunk."""
-    parts = range(trunk.n_cells)
-    return grafted(trunk, [branch_of(rows[trunk.members_of(part)], size, [*seed, part], threads) for part in parts])
+                out[start + own] = self.estimator.scores_of(X[own])

@@ -13,32 +13,33 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._locks import shared
 from frugalsvm.arrays.namespace import on_host
-from frugalsvm.calibration.intervals import MOST_ERRORS, error_quantiles, some_errors
+from frugalsvm.calibration.intervals import (
+    MOST_ERRORS,
+    beside,
+    error_quantiles,
+    relative_factors,
+    relative_logarithms,
+    scale_beside,
+    some_errors,
+)
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
-from frugalsvm.estimators.validation import check_choice, parsed_bytes
+from frugalsvm.estimators.constraints import constraints, one_of
+from frugalsvm.estimators.validation import parsed_bytes
 from frugalsvm.persist.values import array, object_of, or_none
 
-__all__ = ["INTERVALS", "LeftOutIntervals", "check_intervals", "intervals_are_sound"]
+__all__ = ["INTERVALS", "LeftOutIntervals", "intervals_are_sound"]
 
 _MOST_ROWS, _LEAST_ROWS = 2**15, 100  # that the second machine learns; with fewer, all intervals are equally wide
 _CELL_SIZE, _N_TREES = 256, 2
 _SHARE, _FEWEST_ERRORS = 20, 100  # of a budget: errors that are kept
 _C = 1.0  # logarithms of errors are mostly noise
-# Sizes of errors, times their mean. A smaller least one makes coverage more even, and intervals wider on the whole.
-_LEAST, _MOST = 0.05, 10.0
 
 INTERVALS = {
     "_errors_left_out": or_none(array("f", 2)),
     "_spread": or_none(object_of("LocalSVR")),
     "_prediction_scale": or_none(array("f", 2)),
 }
-
-
-def check_intervals(value: Any) -> None:
-    """Refuse what is no kind of widths."""
-    if value is not None:
-        check_choice("intervals", value, ("local", "constant"))
 
 
 def intervals_are_sound(model: Any) -> bool:
@@ -67,6 +68,7 @@ def most_errors(budget: str | None, n_rows: int, n_outputs: int) -> int:
 class LeftOutIntervals:
     """For regressors in cells with a parameter ``intervals``."""
 
+    _constraints = constraints(intervals=one_of(("local", "constant", None)))
     intervals: str | None
     _errors_left_out: np.ndarray | None = None  # (n_outputs, n) in increasing order, relative to the spread
     _spread: Any = None  # a regressor of the logarithms of errors
@@ -86,7 +88,7 @@ class LeftOutIntervals:
         # A budget has no room for a second machine.
         if self.intervals == "local" and self.budget is None and len(some) >= _LEAST_ROWS:
             self._fit_spread(np.asarray(on_host(rows_at(some))), predictions[some], sizes, weights, random_state)
-            sizes = sizes / _factors(self._spread.loo_scores_)
+            sizes = sizes / relative_factors(self._spread.loo_scores_)
             del self._spread.loo_scores_
         most = most_errors(self.budget, len(sizes), sizes.shape[1])
         self._errors_left_out = np.array([some_errors(each, weights, most) for each in sizes.T])
@@ -96,14 +98,13 @@ class LeftOutIntervals:
         return 0 if self.intervals is None else 8 * n_outputs * most_errors(self.budget, n_rows, n_outputs)
 
     def _fit_spread(self: Any, rows, predictions, sizes, weights, random_state):
-        mean = np.average(sizes, axis=0, weights=weights)
-        logarithms = np.log(sizes / np.where(mean > 0, mean, 1.0) + _LEAST)
-        self._prediction_scale = scale = _scale_beside(rows, predictions)
+        logarithms = relative_logarithms(sizes, weights)
+        self._prediction_scale = scale = scale_beside(rows, predictions)
         kernel = self.kernel if offers(KERNELS[self.kernel], "shift_invariant") else "matern12"
         self._spread = type(self)(
             _C, kernel=kernel, cell_size=_CELL_SIZE, n_trees=_N_TREES, intervals=None, memory=self.memory,
             dtype=self.dtype, n_jobs=self.n_jobs, random_state=int(random_state.randint(np.iinfo(np.int32).max)),
-        ).fit(_beside(rows, predictions, scale), logarithms, weights)  # fmt: skip
+        ).fit(beside(rows, predictions, scale), logarithms, weights)  # fmt: skip
 
     @property
     def model_bytes_(self: Any):
@@ -149,11 +150,11 @@ class LeftOutIntervals:
                 f"This {type(self).__name__} has learned with intervals=None, and keeps no errors on rows left out: "
                 "fit it with intervals='local' or 'constant'."
             )
-        predictions = self._in_units(self._output(X))
+        predictions = self._in_units(self.scores_of(X))
         widths = np.broadcast_to(error_quantiles(self._errors_left_out, coverage), predictions.shape)
         if self._spread is not None:
             rows = self._known_rows(on_host(X), self._dtype)
-            widths = widths * _factors(self._spread.predict(_beside(rows, predictions, self._prediction_scale)))
+            widths = widths * relative_factors(self._spread.predict(beside(rows, predictions, self._prediction_scale)))
         found = np.stack([predictions - widths, predictions + widths], axis=-1)
         return found if self._in_columns else found[:, 0]
 
@@ -164,22 +165,3 @@ def _some_rows(n_rows, weights, random_state):
     if len(known) <= _MOST_ROWS:
         return known
     return np.sort(random_state.choice(known, _MOST_ROWS, replace=False))
-
-
-def _factors(logarithms):
-    """What errors are divided by, from the logarithms of their sizes."""
-    return np.clip(np.exp(logarithms), _LEAST, _MOST)
-
-
-def _beside(rows, predictions, scale):
-    """Rows with their predictions as more features."""
-    middle, factor = scale
-    return np.hstack([rows, (factor * (predictions - middle)).astype(rows.dtype)])
-
-
-def _scale_beside(rows, predictions) -> np.ndarray:
-    """Where predictions are, and a factor that makes them count as much in distances as all features do."""
-    spread, n_outputs = predictions.std(axis=0), predictions.shape[1]
-    total = float(rows.var(axis=0, dtype=np.float64).sum())
-    factor = np.sqrt(total / n_outputs) / np.where(spread > 0, spread, 1.0)
-    return np.array([predictions.mean(axis=0), factor])

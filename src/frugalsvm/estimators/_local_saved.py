@@ -7,7 +7,6 @@ import numpy as np
 from frugalsvm.cells.codes import CodedCells
 from frugalsvm.cells.solver import Cells
 from frugalsvm.core.capabilities import offers
-from frugalsvm.estimators._byte_budget import coded_are_sound
 from frugalsvm.estimators._saved import (
     LARGEST_SCORE,
     OPTIONAL,
@@ -34,10 +33,35 @@ def _is_sound(model: Any) -> bool:
     if not _left_out_fits(model, n_outputs):
         return False
     if isinstance(trees[0], CodedCells):
-        return coded_are_sound(model)
+        return _coded_are_sound(model)
     if not all(_fits(model, cells, n_outputs) for cells in trees):
         return False
     return _scores_are_bounded(model)
+
+
+def _coded_are_sound(model: Any) -> bool:
+    """Whether coded cells fit a model, and scores cannot overflow."""
+    n_outputs = model._cells[0].intercepts.shape[1]
+    return len(model._rows) == 0 and all(_coded_fit(model, cells, n_outputs) for cells in model._cells)
+
+
+def _coded_fit(model: Any, cells: Any, n_outputs: int) -> bool:
+    width, dtype = model._width, model._rows.dtype
+    if not isinstance(cells, CodedCells) or cells.intercepts.shape[1] != n_outputs:
+        return False
+    directions = cells.tree.directions
+    if directions.shape[1] != width or directions.dtype != dtype:
+        return False
+    if cells.is_centered != offers(model._kernel, "shift_invariant"):
+        return False
+    highest = cells.lows + cells.steps.astype(np.float64) * (2.0**cells.widths - 1.0)
+    largest = np.maximum(np.abs(cells.lows), np.abs(highest)).max(axis=0)
+    if (largest > LARGEST_SCORE[dtype.str[1:]]).any():
+        return False
+    # A row and coefficients as large as any, as often as there are rows
+    count = len(model._cells) * max(1, int(cells.tree.starts[-1]))
+    row, coef = largest[None, :width].astype(dtype), count * largest[width:, None]
+    return scores_are_bounded(model._kernel, row, coef, np.abs(cells.intercepts).max(initial=0.0))
 
 
 def _fits(model: Any, cells: Cells, n_outputs: int) -> bool:

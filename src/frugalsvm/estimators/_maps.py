@@ -7,18 +7,23 @@ from sklearn.utils import check_array
 
 from frugalsvm.core.capabilities import check_kernel
 from frugalsvm.core.kernels import KERNELS
+from frugalsvm.estimators.constraints import constraints, count, non_negative, one_of, optional
 from frugalsvm.estimators.validation import check_choice, refuse_unsuitable
 from frugalsvm.exceptions import ParameterError
 
-__all__ = ["check_map", "landmark_rows"]
+__all__ = ["MAP_CONSTRAINTS", "check_map", "landmark_rows"]
 
 FEATURE_MAPS = ("nystroem", "fourier")
 LANDMARKS = ("uniform", "kmeans++", "kmeans")
+MAP_CONSTRAINTS = constraints(
+    kernel=None,  # which may be a function
+    feature_map=one_of(FEATURE_MAPS), n_components=count(), structured=one_of(("auto", True, False)),
+    rank=optional(count()), eigenvalue_threshold=non_negative,
+)  # fmt: skip
 
 
 def check_map(feature_map: Any, kernel: Any, landmarks: Any, structured: Any, named: tuple = LANDMARKS) -> None:
     """Refuse parameters of a feature map that are wrong, or do not go together; ``named``: ways to find landmarks."""
-    check_choice("feature_map", feature_map, FEATURE_MAPS)
     if isinstance(landmarks, str) or np.ndim(landmarks) != 2:
         if landmarks not in named:
             known = ", ".join(map(repr, named))

@@ -11,12 +11,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.core.kernels import KERNELS, Precomputed
 from frugalsvm.estimators._scoring import Scorer
+from frugalsvm.estimators.constraints import constraints
 from frugalsvm.estimators.validation import check_choice, validated_rows
 from frugalsvm.lowrank.own_kernel import is_symmetric
 
 __all__ = ["PrecomputedKernel"]
 
 _NAME = "precomputed"
+
+
+def _a_kernel(name: str, value: Any) -> None:
+    check_choice(name, value, (*KERNELS, _NAME))
 
 
 class PrecomputedKernel:
@@ -29,6 +34,7 @@ class PrecomputedKernel:
         in predictions those of new rows with all rows of `fit`, see :ref:`blocks-of-kernel-values`.
     """
 
+    _constraints = constraints(kernel=_a_kernel)
     kernel: Any
     n_features_in_: int
     _scorer: Callable[[], Scorer]
@@ -37,13 +43,14 @@ class PrecomputedKernel:
     def _is_precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == _NAME
 
-    def _check_kernel(self) -> None:
-        check_choice("kernel", self.kernel, (*KERNELS, _NAME))
-        if not self._is_precomputed:
-            return
-        for name, usual in (("metric", None), ("calibrate", None), ("warm_start", False)):
-            if getattr(self, name, usual) is not usual:
-                raise ValueError(f"{name} needs the rows themselves: kernel='precomputed' takes {name}={usual} only.")
+    def _check_params(self) -> None:
+        if self._is_precomputed:
+            for name, usual in (("metric", None), ("calibrate", None), ("warm_start", False)):
+                if getattr(self, name, usual) is not usual:
+                    raise ValueError(
+                        f"{name} needs the rows themselves: kernel='precomputed' takes {name}={usual} only."
+                    )
+        super()._check_params()  # type: ignore[misc]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()  # type: ignore[misc]

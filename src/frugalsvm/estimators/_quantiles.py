@@ -8,16 +8,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.estimators.protocol import FitsAndFollows
 from frugalsvm.estimators.targets import checked_targets, checked_weights, weighted_quantiles
-from frugalsvm.lowrank.cross_validation import cross_validated
 from frugalsvm.lowrank.losses import Pinball
 from frugalsvm.lowrank.targets import explained
 
-__all__ = ["PINBALL", "PredictsNumbers", "are_few", "errors_left_out"]
+__all__ = ["PINBALL", "PredictsNumbers"]
 
 PINBALL = "pinball"  # the loss of quantiles
-# Rows that tell how far quantiles are off, at least; and rows per feature with which quantiles hold by themselves.
-_LEAST_ROWS, _ROWS_FOR_FEATURE = 100, 100
-_MOST_LEFT_OUT, _FOLDS = 4000, 5
 
 
 class PredictsNumbers(RegressorMixin, FitsAndFollows):
@@ -159,21 +155,3 @@ class PredictsNumbers(RegressorMixin, FitsAndFollows):
         return explained(
             Pinball(self._quantiles), predicted.T, np.repeat(targets.T, predicted.shape[1], axis=0), weights
         )
-
-
-def are_few(problem: Any) -> bool:
-    """Whether the rows of a problem are so few that quantiles hold less often for new rows, but enough to tell."""
-    return bool(_LEAST_ROWS <= problem.n_rows <= _ROWS_FOR_FEATURE * problem.n_features)
-
-
-def errors_left_out(
-    problem: Any, options: Any, rng: np.random.Generator, threads: Any
-) -> tuple[np.ndarray, np.ndarray]:
-    """Errors (n, n_outputs) of rows, each of a machine without its fold, in units of the solver; and their weights."""
-    n_rows = problem.n_rows
-    some = min(n_rows, _MOST_LEFT_OUT)
-    folds = np.full(n_rows, -1)
-    folds[:some] = np.arange(some) % -(-_FOLDS * some // n_rows)
-    (scores,) = cross_validated(problem, options._replace(tell=None), folds, [problem.penalty], rng, threads)
-    targets, weights = (problem.arrays.host(each)[..., :some] for each in (problem.targets, problem.weights))
-    return (targets - scores[:, :some]).T.astype(np.float64), weights.astype(np.float64)

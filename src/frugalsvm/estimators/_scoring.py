@@ -22,14 +22,13 @@ from frugalsvm.core.predict import decision_values
 from frugalsvm.estimators.origin import are_small
 from frugalsvm.estimators.validation import refuse_unsuitable, without_duplicates
 
-__all__ = ["Scorer", "predicted_labels", "rows_to_score", "scores_by_blocks"]
+__all__ = ["Scorer", "rows_to_score", "scores_by_blocks"]
 
 # Work is counted in multiplications: about 30 take a nanosecond.
 _WORTH_A_THREAD = 1e7  # to wake one up, and to wait for Python's lock, takes a tenth of the time for this
 _FIRST_SHARE = 0.75
 _KERNEL_VALUE = 16  # what it takes besides the product
 _MOST_ROWS = 2**14
-_ROWS_OF_SCORES = 2**13
 _VALUES_TO_CHECK = 2**21  # about a millisecond
 
 
@@ -153,12 +152,3 @@ def _blocks(X: Any, n_threads: int) -> list[slice]:
     first = row_blocks(n_first, n_threads, most=most, step=BLOCK_ROWS)
     rest = row_blocks(n_rows - n_first, n_threads, most=most, step=BLOCK_ROWS) if n_first < n_rows else []
     return first + [slice(block.start + n_first, block.stop + n_first) for block in rest]
-
-
-def predicted_labels(scores: np.ndarray, classes: np.ndarray, n_jobs: Any) -> np.ndarray:
-    """The class of the largest score in each row, the first one of equals; of two, the second one from zero upwards."""
-    if scores.shape[1] == 1:
-        return np.where(scores[:, 0] >= 0, classes[1:], classes[:1])
-    threads = Threads(thread_count(n_jobs))
-    blocks = row_blocks(len(scores), threads.count, _ROWS_OF_SCORES)
-    return np.concatenate(threads.run(lambda block: classes[scores[block].argmax(axis=1)], blocks))

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from frugalsvm._locks import shared
@@ -13,16 +15,38 @@ from frugalsvm.core.outputs import n_outputs_for
 from frugalsvm.estimators._asset_saved import LOW_RANK
 from frugalsvm.estimators._asset_streams import StreamMachine
 from frugalsvm.estimators._base import Labels, StreamClassifier
-from frugalsvm.estimators._multilabel import check_for_labels, label_matrix
-from frugalsvm.estimators.calibrated import check_calibrate
 from frugalsvm.estimators.fit_warnings import warn_after_fit
-from frugalsvm.estimators.parameters import documented, keep_parameters
+from frugalsvm.estimators.parameters import documented, keep_parameters, learned
 from frugalsvm.estimators.targets import checked_weights
 from frugalsvm.estimators.validation import classes_in
 from frugalsvm.lowrank.targets import accuracy, class_indices, class_targets, label_accuracy
 from frugalsvm.persist.values import IS_BOOL, is_classes
 
 __all__ = ["ASSETClassifier"]
+
+
+def _label_matrix(y: Any) -> np.ndarray | None:
+    """Labels 0 and 1 as (n, n_labels), or None where y is anything else, such as a class for each row."""
+    y = on_host(y)
+    y = y if issparse(y) else np.asarray(y)
+    if y.ndim != 2 or y.dtype.kind not in "biuf" or y.shape[1] < 2 or type_of_target(y) != "multilabel-indicator":
+        return None
+    y = y.toarray() if issparse(y) else y
+    if not ((y == 0) | (y == 1)).all():
+        raise ValueError("Labels in columns are 0 or 1: 1 where a row has the label.")
+    return y.astype(np.int64)
+
+
+def _check_for_labels(estimator: Any) -> None:
+    """Refuse parameters that are for one class in each row."""
+    for name in ("class_weight", "calibrate"):
+        if getattr(estimator, name) is not None:
+            raise ValueError(f"{name} is for one class in each row, not for labels in columns: it must be None.")
+    if isinstance(estimator.metric, str):
+        raise ValueError(
+            f"metric={estimator.metric!r} is learned from one class in each row, not from labels in columns: pass an "
+            "array, such as metric_ of another model, or None."
+        )
 
 
 def _is_sound(model):
@@ -140,13 +164,13 @@ class ASSETClassifier(StreamMachine, StreamClassifier):
         return tags
 
     def _examples_of(self, X, y, sample_weight, *, first):
-        labels = None if y is None else label_matrix(y)
+        labels = None if y is None else _label_matrix(y)
         if labels is None:
             return super()._examples_of(X, y, sample_weight, first=first)
         return self._with_labels(X, labels, sample_weight, first=first)
 
     def _next_examples(self, X, y, sample_weight, *, first, announced=None):
-        labels = None if y is None else label_matrix(y)
+        labels = None if y is None else _label_matrix(y)
         if labels is not None:
             return self._with_labels(X, labels, sample_weight, first=first)
         if self._multilabel:
@@ -155,7 +179,7 @@ class ASSETClassifier(StreamMachine, StreamClassifier):
 
     def _with_labels(self, X, labels, sample_weight, *, first):
         """Rows, labels in columns and weights, after checks of all."""
-        check_for_labels(self)
+        _check_for_labels(self)
         X = self._new_rows(X, self._first_dtype) if first else self._known_rows(X, self._dtype)
         check_consistent_length(X, labels)
         if not first and (not self._multilabel or labels.shape[1] != len(self.classes_)):
@@ -198,10 +222,6 @@ class ASSETClassifier(StreamMachine, StreamClassifier):
 
     # --- probabilities --------------------------------------------------------------------------------------
 
-    def _check_params(self):
-        check_calibrate(self.calibrate)
-        super()._check_params()
-
     @property
     def _calibrates(self):  # type: ignore[override]
         return self.calibrate is not None
@@ -227,11 +247,7 @@ class ASSETClassifier(StreamMachine, StreamClassifier):
 
     # --- scores ---------------------------------------------------------------------------------------------
 
-    @property
-    def multilabel_(self):
-        """Whether the model has learned labels in columns."""
-        check_is_fitted(self)
-        return self._multilabel
+    multilabel_ = learned(lambda self: self._multilabel, doc="Whether the model has learned labels in columns.")
 
     @shared
     def predict(self, X, *, device=None):

@@ -4,14 +4,14 @@ import numbers
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._locks import shared
 from frugalsvm.estimators._asset_saved import LOW_RANK
 from frugalsvm.estimators._maps import LANDMARKS
 from frugalsvm.estimators._outliers import DetectsOutliers
+from frugalsvm.estimators.constraints import constraints
 from frugalsvm.estimators.low_rank_machine import LowRankMachine
-from frugalsvm.estimators.parameters import documented, keep_parameters
+from frugalsvm.estimators.parameters import documented, keep_parameters, learned
 from frugalsvm.estimators.targets import checked_weights
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.lowrank.losses import Pinball
@@ -20,6 +20,11 @@ from frugalsvm.lowrank.one_class import mean_of_features, rows_at_border, target
 from frugalsvm.lowrank.targets import spread
 
 __all__ = ["ASSETOneClassSVM"]
+
+
+def _a_nu(name: str, value: Any) -> None:
+    if not (isinstance(value, numbers.Real) and 0 < float(value) <= 1):
+        raise ParameterError(name, value, "above 0 and up to 1")
 
 
 @documented
@@ -105,12 +110,11 @@ class ASSETOneClassSVM(DetectsOutliers, LowRankMachine):
     ):
         keep_parameters(self, locals())
 
+    _constraints = constraints(nu=_a_nu)
     _for_classes, _landmarks = False, ("border", *LANDMARKS)
     _saved = LOW_RANK._replace(is_sound=lambda model: len(model._weights) == 1 and LOW_RANK.is_sound(model))
 
     def _check_params(self):
-        if not (isinstance(self.nu, numbers.Real) and 0 < float(self.nu) <= 1):
-            raise ParameterError("nu", self.nu, "above 0 and up to 1")
         if isinstance(self.gamma, str) and self.gamma != "scale":
             raise ParameterError("gamma", self.gamma, "'scale' or a positive number: there are no labels to choose by")
         super()._check_params()
@@ -166,11 +170,7 @@ class ASSETOneClassSVM(DetectsOutliers, LowRankMachine):
 
     # --- scores ---------------------------------------------------------------------------------------------
 
-    @property
-    def offset_(self):
-        """Rows with scores below are outliers."""
-        check_is_fitted(self)
-        return -float(self._weights[0, -1])
+    offset_ = learned(lambda self: -float(self._weights[0, -1]), doc="Rows with scores below are outliers.")
 
     @shared
     def decision_function(self, X):

@@ -10,12 +10,13 @@ from frugalsvm._locks import shared
 from frugalsvm.arrays.namespace import arrays_on
 from frugalsvm.estimators._asset_saved import LOW_RANK
 from frugalsvm.estimators._asset_streams import StreamMachine
-from frugalsvm.estimators._quantiles import PINBALL, PredictsNumbers, are_few, errors_left_out
+from frugalsvm.estimators._quantiles import PINBALL, PredictsNumbers
 from frugalsvm.estimators.fit_warnings import warn_if_units_differ
 from frugalsvm.estimators.parameters import documented, keep_parameters
 from frugalsvm.estimators.targets import TargetScale, robust_scale_of
 from frugalsvm.estimators.validation import check_positive
 from frugalsvm.exceptions import ParameterError
+from frugalsvm.lowrank.cross_validation import are_few, errors_left_out
 from frugalsvm.lowrank.losses import Pinball, Squared
 from frugalsvm.lowrank.targets import explained, spread
 from frugalsvm.persist.values import IS_BOOL, integer, or_none, part

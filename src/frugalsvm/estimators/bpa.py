@@ -3,12 +3,10 @@
 from frugalsvm.budgeted.norm_constraint import Unconstrained
 from frugalsvm.budgeted.sgd import Parts
 from frugalsvm.budgeted.strategies import VARIANTS, new_variant
-from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.schedules import PassiveAggressive
-from frugalsvm.estimators.calibrated import check_calibrate
+from frugalsvm.estimators.constraints import constraints, one_of, positive
 from frugalsvm.estimators.learner import OneVsRestLearners
 from frugalsvm.estimators.parameters import documented, keep_parameters
-from frugalsvm.estimators.validation import check_choice, check_count, check_positive, slots_for_budget
 
 __all__ = ["BPAClassifier"]
 
@@ -62,6 +60,8 @@ class BPAClassifier(OneVsRestLearners):
     True
     """
 
+    _constraints = constraints(variant=one_of(VARIANTS), C=positive)
+
     def __init__(
         self,
         variant="nn",
@@ -82,14 +82,6 @@ class BPAClassifier(OneVsRestLearners):
         random_state=None,
     ):
         keep_parameters(self, locals())
-
-    def _check_params(self):
-        check_choice("variant", self.variant, VARIANTS)
-        check_choice("kernel", self.kernel, KERNELS)
-        check_calibrate(self.calibrate)
-        check_positive("C", self.C)
-        check_count("max_iter", self.max_iter)
-        slots_for_budget(self.budget, 1)
 
     def _new_parts(self, loss, kernel, budget, capacity, random_state):
         policy = new_variant(self.variant, budget, capacity)

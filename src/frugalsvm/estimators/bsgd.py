@@ -1,19 +1,13 @@
 """Budgeted stochastic gradient descent as a scikit-learn classifier."""
 
-from sklearn.utils.validation import check_is_fitted
-
 from frugalsvm.budgeted.projection import frozen
-from frugalsvm.core.expansion import (
-    restart_average,
-)
+from frugalsvm.core.expansion import restart_average
 from frugalsvm.core.experts import HALF_LIVES, TRACKING_STEP, experts_with_classes, new_experts
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.losses import hinge_for
 from frugalsvm.core.outputs import n_outputs_for, with_classes
 from frugalsvm.core.schedules import LEARNERS, clock_of
-from frugalsvm.estimators._auto import is_auto
 from frugalsvm.estimators._bsgd import BudgetedSGD, has_room_to_learn, prediction_state
-from frugalsvm.estimators._in_order import ENOUGH_ROWS, choice_in_order, chooses_in_order
 from frugalsvm.estimators._saved import (
     CLASSIFIER,
     HAS_BUDGET,
@@ -21,12 +15,13 @@ from frugalsvm.estimators._saved import (
     check_loaded_parameters,
     expansion_is_sound,
 )
-from frugalsvm.estimators.calibrated import check_calibrate
+from frugalsvm.estimators.automatic import chooses_in_order
+from frugalsvm.estimators.constraints import constraints, is_auto, one_of
 from frugalsvm.estimators.learner import BudgetedClassifier
-from frugalsvm.estimators.parameters import documented, keep_parameters
-from frugalsvm.estimators.validation import check_choice
+from frugalsvm.estimators.parameters import documented, keep_parameters, learned
 from frugalsvm.persist.savable import FOR_PREDICTION, Saved
 from frugalsvm.persist.values import array, is_positive, or_none, part
+from frugalsvm.selection.in_order import ENOUGH_ROWS, choice_in_order
 from frugalsvm.selection.widths import has_width
 
 __all__ = ["BSGDClassifier"]
@@ -140,6 +135,7 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
     True
     """
 
+    _constraints = constraints(learner=one_of(LEARNERS), new_classes=one_of(("error", "grow")))
     _saved = Saved(
         {**CLASSIFIER, **HAS_BUDGET, "_expansion": part("expansion"), "_policy": part("policy")},
         {**OPTIONAL, "alpha_": is_positive, "_experts": or_none(part("experts")),
@@ -178,12 +174,6 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
 
     # --- learning -----------------------------------------------------------------------------------------
 
-    def _check_params(self):
-        check_choice("learner", self.learner, LEARNERS)
-        check_choice("new_classes", self.new_classes, ("error", "grow"))
-        check_calibrate(self.calibrate)
-        self._check_machine()
-
     @property
     def _alpha(self):
         """The strength as a number, or what somebody has set who is to be told."""
@@ -199,7 +189,7 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
         if X.shape[0] < ENOUGH_ROWS:
             super()._choose(X, targets, weights, whole=whole)
         if X.shape[0] >= ENOUGH_ROWS or self._chosen is None:
-            self._chosen = choice_in_order(self, X, targets, alpha)
+            self._chosen = choice_in_order(KERNELS.get(self.kernel), X, targets, alpha, self._new_store)
         self._take_strength(self._chosen, X.shape[0] if whole else None)
 
     def _take_strength(self, choice, n_rows):
@@ -255,10 +245,9 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
     def _loss(self):
         return hinge_for(self._expansion.n_outputs)
 
-    @property
+    @learned
     def half_life_shares_(self):
         """With ``half_life="auto"``: the share in the vote of each half-life, a dict; None is no forgetting."""
-        check_is_fitted(self)
         if self._experts is None:
             raise AttributeError("half_life_shares_ exists with half_life='auto' only.")
         shares = self._experts.standing["share"]

@@ -18,11 +18,10 @@ from frugalsvm.core.one_class import OneClass
 from frugalsvm.estimators._bsgd import BudgetedSGD, has_room_to_learn, prediction_state
 from frugalsvm.estimators._outliers import DetectsOutliers
 from frugalsvm.estimators._saved import HAS_BUDGET, OPTIONAL, check_loaded_parameters, expansion_is_sound
-from frugalsvm.estimators.parameters import documented, keep_parameters
+from frugalsvm.estimators.constraints import constraints, count, optional, share
+from frugalsvm.estimators.parameters import documented, keep_parameters, learned
 from frugalsvm.estimators.protocol import FitsAndFollows
 from frugalsvm.estimators.targets import checked_weights
-from frugalsvm.estimators.validation import check_count, check_positive
-from frugalsvm.exceptions import ParameterError
 from frugalsvm.persist.savable import Saved
 from frugalsvm.persist.values import integer, part
 
@@ -103,6 +102,7 @@ class BSGDOneClassSVM(DetectsOutliers, FitsAndFollows, BudgetedSGD):
     np.True_
     """
 
+    _constraints = constraints(nu=share, alarm_rate=optional(share), window=count(10))
     _saved = Saved(
         {"n_features_in_": integer(1), "_kernel": part("kernel"), **HAS_BUDGET, "_expansion": part("expansion"),
          "_policy": part("policy"), "_window": part("score-window")},
@@ -132,15 +132,6 @@ class BSGDOneClassSVM(DetectsOutliers, FitsAndFollows, BudgetedSGD):
         random_state=None,
     ):
         keep_parameters(self, locals())
-
-    def _check_params(self):
-        for name, value in (("nu", self.nu), ("alarm_rate", self.alarm_rate)):
-            if name == "nu" or value is not None:
-                check_positive(name, value)
-                if value > 1:
-                    raise ParameterError(name, value, "a number above 0 and at most 1")
-        check_count("window", self.window, least=10)
-        self._check_machine()
 
     @property
     def _rate(self):
@@ -214,17 +205,8 @@ class BSGDOneClassSVM(DetectsOutliers, FitsAndFollows, BudgetedSGD):
 
     # --- what was learned ---------------------------------------------------------------------------------
 
-    @property
-    def offset_(self):
-        """Rows with scores below are outliers."""
-        check_is_fitted(self)
-        return offset_of(self._window, self._rate)
-
-    @property
-    def threshold_(self):
-        """Rows with scores below are learned."""
-        check_is_fitted(self)
-        return threshold_of(self._window)
+    offset_ = learned(lambda self: offset_of(self._window, self._rate), doc="Rows with scores below are outliers.")
+    threshold_ = learned(lambda self: threshold_of(self._window), doc="Rows with scores below are learned.")
 
     @shared
     def score_samples(self, X):

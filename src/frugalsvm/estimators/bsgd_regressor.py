@@ -4,20 +4,19 @@ import numbers
 from collections.abc import Sequence
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._locks import shared
 from frugalsvm.budgeted.model_averaging import with_coefficients
 from frugalsvm.budgeted.post_pass import refitted
 from frugalsvm.core.residuals import LOSSES, loss_of_residuals
 from frugalsvm.core.schedules import clock_of
-from frugalsvm.estimators._auto import is_auto
 from frugalsvm.estimators._bsgd import BudgetedSGD, has_room_to_learn, prediction_state
 from frugalsvm.estimators._quantiles import PINBALL, PredictsNumbers
 from frugalsvm.estimators._saved import HAS_BUDGET, OPTIONAL, check_loaded_parameters, expansion_is_sound
-from frugalsvm.estimators.parameters import documented, keep_parameters
+from frugalsvm.estimators.constraints import constraints, is_auto, one_of
+from frugalsvm.estimators.parameters import documented, keep_parameters, learned
 from frugalsvm.estimators.targets import TargetScale, scale_of
-from frugalsvm.estimators.validation import check_choice, check_positive
+from frugalsvm.estimators.validation import check_positive
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.persist.savable import Saved
 from frugalsvm.persist.values import IS_BOOL, integer, is_positive, part
@@ -128,6 +127,7 @@ default="epsilon_insensitive"
     np.True_
     """
 
+    _constraints = constraints(loss=one_of(LOSSES), learner=one_of(_LEARNERS))
     _saved = Saved(
         {"n_features_in_": integer(1), "_kernel": part("kernel"), **HAS_BUDGET, "_expansion": part("expansion"),
          "_policy": part("policy"), "_targets": part("target-scale"), "_in_columns": IS_BOOL},
@@ -169,14 +169,12 @@ default="epsilon_insensitive"
     # --- parameters ---------------------------------------------------------------------------------------
 
     def _check_params(self):
-        check_choice("loss", self.loss, LOSSES)
-        check_choice("learner", self.learner, _LEARNERS)
+        super()._check_params()
         if not is_auto(self.epsilon):
             check_positive("epsilon", self.epsilon, zero=self.loss != "huber")
         if not self._has_quantiles:
             raise ParameterError("quantile", self.quantile, "a number between 0 and 1, or several")
         self._check_standardize()
-        self._check_machine()
 
     @property
     def _alpha(self):
@@ -286,16 +284,14 @@ default="epsilon_insensitive"
     def _coefficients(self):
         return super()._coefficients() * self._targets.spread
 
-    @property
+    @learned
     def intercept_(self):
         """What is added to the kernel expansion, for each output: where the first targets were, or quantiles hold."""
-        check_is_fitted(self)
         return self._targets.center.copy()
 
-    @property
+    @learned
     def epsilon_(self):
         """The epsilon of each output, in units of the target."""
-        check_is_fitted(self)
         return self._epsilons * self._targets.spread
 
     @shared

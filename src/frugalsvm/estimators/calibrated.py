@@ -23,11 +23,12 @@ from sklearn.utils.metaestimators import available_if
 from frugalsvm._locks import exclusive, shared
 from frugalsvm.calibration import METHODS, MOST_ROWS, calibration_for
 from frugalsvm.core.lookahead import BLOCK_ROWS
+from frugalsvm.estimators.constraints import constraints
 from frugalsvm.estimators.unchanged import LONG_BATCH
 from frugalsvm.estimators.validation import distinct_labels
 from frugalsvm.exceptions import ParameterError
 
-__all__ = ["CalibratedClassifier", "Judged", "check_calibrate", "folds_of", "is_calibrated", "n_held_out"]
+__all__ = ["CalibratedClassifier", "Judged", "folds_of", "is_calibrated", "n_held_out"]
 
 _SHARE = 5  # one row in five is held out
 _ENOUGH = 500  # held-out rows, where one pass predicts them anyway, before it learns them
@@ -36,10 +37,10 @@ _FOLDS, _FEW_ROWS = 5, 1000  # so few are all judged, in folds
 _STREAM = 23  # of random numbers
 
 
-def check_calibrate(value: Any) -> None:
-    """Refuse what is no way to calibrate."""
+def _a_calibration(name: str, value: Any) -> None:
+    """None, or a way to calibrate."""
     if value is not None and value not in list(METHODS):
-        raise ParameterError("calibrate", value, f"None, {' or '.join(map(repr, METHODS))}")
+        raise ParameterError(name, value, f"None, {' or '.join(map(repr, METHODS))}")
 
 
 def is_calibrated(estimator: Any) -> bool:
@@ -93,6 +94,7 @@ class CalibratedClassifier(ClassifierMixin):
         With ``calibrate``: what turns decision values into probabilities; it has ``probabilities(values)``.
     """
 
+    _constraints = constraints(calibrate=_a_calibration)
     calibrate: Any = None  # for classifiers that have no such parameter
     calibration_: Any
 

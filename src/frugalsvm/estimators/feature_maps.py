@@ -13,12 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 from frugalsvm._locks import shared
 from frugalsvm.arrays.sources import dense_rows
 from frugalsvm.compiling.threads import Threads, blas_threads, thread_count
-from frugalsvm.estimators._maps import check_map, landmark_rows
+from frugalsvm.estimators._maps import MAP_CONSTRAINTS, check_map, landmark_rows
 from frugalsvm.estimators.kernel_model import KernelEstimator
 from frugalsvm.estimators.origin import absolute_rows
-from frugalsvm.estimators.parameters import documented, keep_parameters
+from frugalsvm.estimators.parameters import documented, keep_parameters, learned
 from frugalsvm.estimators.unchanged import unchanged_on_error
-from frugalsvm.estimators.validation import check_choice, check_count, check_positive
 from frugalsvm.lowrank.backends.compiled import Compiled, stored_rows
 from frugalsvm.lowrank.maps import MapPlan, n_candidates, whitening_of, width_of
 from frugalsvm.lowrank.passes import Passes
@@ -29,6 +28,7 @@ __all__ = ["FourierMap", "NystroemMap"]
 class _FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
     """Base of both maps; subclasses define ``_map_options``, a part of a `MapPlan`."""
 
+    _constraints = MAP_CONSTRAINTS
     _in_float32 = True
 
     def __sklearn_tags__(self):
@@ -40,10 +40,9 @@ class _FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstim
         raise NotImplementedError
 
     def _check_params(self):
+        super()._check_params()
         options = self._map_options()
         check_map(options["feature_map"], self.kernel, options["landmarks"], options["structured"])
-        check_count("n_components", self.n_components)
-        thread_count(self.n_jobs)
 
     def fit(self, X, y=None):
         """Choose landmarks or frequencies.
@@ -111,10 +110,9 @@ class _FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstim
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_map")
 
-    @property
+    @learned
     def n_components_(self) -> int:
         """Number of features that `transform` returns."""
-        check_is_fitted(self)
         whitening = whitening_of(self._map)
         return width_of(self._map) if whitening is None else whitening.shape[1]
 
@@ -187,16 +185,9 @@ class NystroemMap(_FeatureMap):
         own = {name: getattr(self, name) for name in names}
         return {"feature_map": "nystroem", "structured": False, "triangular": True, **own}
 
-    def _check_params(self):
-        super()._check_params()
-        check_positive("eigenvalue_threshold", self.eigenvalue_threshold, zero=True)
-        if self.rank is not None:
-            check_count("rank", self.rank)
-
-    @property
+    @learned
     def components_(self) -> np.ndarray:
         """The landmarks."""
-        check_is_fitted(self)
         return absolute_rows(self._map.landmarks, self._origin, self._metric)
 
 
@@ -252,7 +243,3 @@ class FourierMap(_FeatureMap):
     def _map_options(self):
         own = {"n_components": self.n_components, "structured": self.structured}
         return {"feature_map": "fourier", "landmarks": "uniform", "eigenvalue_threshold": 0.0, "rank": None, **own}
-
-    def _check_params(self):
-        check_choice("structured", self.structured, ("auto", True, False))
-        super()._check_params()

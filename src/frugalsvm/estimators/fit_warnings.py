@@ -1,11 +1,14 @@
 """What `fit` warns of: solvers that stopped at their limit, and classifiers no better than the majority class."""
 
+from operator import mul
+
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from frugalsvm.compiling.threads import row_blocks
-from frugalsvm.estimators._auto import is_auto
+from frugalsvm.core.capabilities import offers
 from frugalsvm.estimators.caller_warnings import is_compared, warn_caller
+from frugalsvm.estimators.constraints import is_auto
 from frugalsvm.estimators.origin import for_known_rows
 from frugalsvm.exceptions import PoorFitWarning
 
@@ -13,6 +16,7 @@ __all__ = [
     "warn_after_fit",
     "warn_at_limit",
     "warn_if_above",
+    "warn_if_coefficients_cancel",
     "warn_if_poor",
     "warn_if_poor_left_out",
     "warn_if_units_differ",
@@ -25,6 +29,7 @@ FEW = 50  # with fewer rows than this, chance decides
 _WITH_TUBE, _C_IN_UNITS = ("epsilon_insensitive", "squared_epsilon_insensitive"), ("epsilon_insensitive", "huber")
 _SMALL_C = 0.1  # in spreads of the target
 _MOST_LEFT = 0.9  # of the variance: a model that leaves more is hardly one
+_LARGEST_NOISE = 0.3  # of predictions in cells, in units of -1 and +1
 VIOLATED = 1e-3  # as in `SVC`, whose default `tol` this is
 
 
@@ -119,6 +124,26 @@ def warn_if_units_differ(estimator, X, targets, weights, spread) -> None:
             f"the unit of the target, whose spread is {spread:.3g}. Try epsilon={0.1 * spread:.1g} and C={spread:.1g} "
             "or more, or standardize the target (TransformedTargetRegressor).",
             PoorFitWarning,
+        )
+
+
+def warn_if_coefficients_cancel(estimator, trees) -> None:
+    """Warn of machines in cells whose sums of terms are larger than what is left of them, in units of -1 and +1.
+
+    Kernel values are at most 1, and each has an error of about the last digit of its type, independent of the others.
+    """
+    trees = [cells for cells in trees if hasattr(cells, "coef")]  # coded ones have none
+    if not trees or not offers(estimator._kernel, "shift_invariant"):
+        return
+    sizes = [float(max(cells.coef.max(), -cells.coef.min())) for cells in trees]
+    digits = [np.finfo(cells.coef.dtype).eps * float(cells.tree.sizes.max()) ** 0.5 for cells in trees]
+    if max(map(mul, sizes, digits)) > _LARGEST_NOISE:
+        largest = max(sizes)
+        wider = "" if estimator.dtype == "float64" else ", or set dtype='float64'"
+        warn_caller(
+            f"{type(estimator).__name__} has coefficients as large as {largest:.1e} with C={estimator.C_:g}, so that "
+            f"predictions have few right digits: lower C{wider}.",
+            ConvergenceWarning,
         )
 
 

@@ -13,16 +13,10 @@ from frugalsvm.estimators._incremental_saved import INCREMENTAL
 from frugalsvm.estimators._lookup import indices_of_ids, indices_of_rows
 from frugalsvm.estimators._precomputed import PrecomputedKernel
 from frugalsvm.estimators._scoring import Scorer
-from frugalsvm.estimators.calibrated import check_calibrate
-from frugalsvm.estimators.parameters import documented, keep_parameters
-from frugalsvm.estimators.unchanged import unchanged_on_error
-from frugalsvm.estimators.validation import (
-    check_count,
-    check_positive,
-    distinct_labels,
-    encoded_labels,
-)
-from frugalsvm.estimators.writable import prepare_to_learn
+from frugalsvm.estimators.constraints import constraints, count, optional, positive
+from frugalsvm.estimators.parameters import documented, keep_parameters, learned
+from frugalsvm.estimators.unchanged import prepare_to_learn, unchanged_on_error
+from frugalsvm.estimators.validation import check_positive, distinct_labels, encoded_labels
 from frugalsvm.exact.incremental import change_C, restored, unlearn
 from frugalsvm.exact.kkt import dual_objective, optimal_bias, violation
 from frugalsvm.exact.memory import MemoryLimit, TooLittleMemoryError
@@ -157,6 +151,9 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
     True
     """
 
+    _constraints = constraints(
+        C=positive, cache_size=positive, max_memory=optional(positive), window=optional(count(2))
+    )
     _solvers: list[ExactSolver]  # changed in place, so that it is the same list after `unchanged_on_error`
     _examples: Examples
     _saved = INCREMENTAL
@@ -187,16 +184,6 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
         verbose=0,
     ):
         keep_parameters(self, locals())
-
-    def _check_params(self):
-        self._check_kernel()
-        check_calibrate(self.calibrate)
-        check_positive("C", self.C)
-        check_positive("cache_size", self.cache_size)
-        if self.max_memory is not None:
-            check_positive("max_memory", self.max_memory)
-        if self.window is not None:
-            check_count("window", self.window, least=2)
 
     def _start(self, X, targets, random_state, *, whole):
         classes = targets.classes
@@ -448,34 +435,26 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
         check_is_fitted(self)
         return [function(solver.state) for solver in self._solvers]
 
-    @property
+    @learned
     def training_bytes_(self):
         """About the bytes of all arrays that learning keeps."""
-        check_is_fitted(self)
         return self._memory.taken_by(self._solvers)
 
-    @property
-    def n_examples_(self):
-        """Number of examples learned and not unlearned."""
-        check_is_fitted(self)
-        return len(self._examples.ids)
+    n_examples_ = learned(lambda self: len(self._examples.ids), doc="Number of examples learned and not unlearned.")
 
-    @property
+    @learned
     def example_ids_(self):
         """Their ids: numbers from 0 in the order of learning, since the last `fit`."""
-        check_is_fitted(self)
         return self._examples.ids.copy()
 
-    @property
+    @learned
     def support_(self):
         """The ids of the support vectors, ascending."""
-        check_is_fitted(self)
         return self._examples.ids[self._supporting()[0]]
 
-    @property
+    @learned
     def n_support_(self):
         """Number of support vectors of each class."""
-        check_is_fitted(self)
         return np.bincount(self._examples.labels[self._supporting()[0]], minlength=len(self.classes_))
 
     @property

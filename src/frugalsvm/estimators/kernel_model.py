@@ -16,26 +16,40 @@ from frugalsvm.arrays.maps import kernel_map
 from frugalsvm.arrays.namespace import is_torch
 from frugalsvm.compiling.threads import Threads, blas_threads, thread_count
 from frugalsvm.core.expansion import Expansion
+from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.lookahead import BLOCK_ROWS
 from frugalsvm.core.metric import Metric, seen_rows
 from frugalsvm.core.origin import Origin, followed, origin_at, relative
-from frugalsvm.estimators._auto import choice_of, chooses, is_auto
 from frugalsvm.estimators._predictor import Predictor
 from frugalsvm.estimators._scoring import Scorer, scores_by_blocks
+from frugalsvm.estimators.automatic import choice_of, chooses
 from frugalsvm.estimators.caller_warnings import warn_caller
+from frugalsvm.estimators.constraints import (
+    budget,
+    check_constraints,
+    check_metric,
+    constraints,
+    count,
+    is_auto,
+    one_of,
+    threads,
+    verbosity,
+)
 from frugalsvm.estimators.metric import importances, metric_for, rows_in_metric
 from frugalsvm.estimators.origin import absolute_rows, check_size, check_values, first_origin, relative_rows
+from frugalsvm.estimators.parameters import learned
 from frugalsvm.estimators.progress import CallbackSupport, following
 from frugalsvm.estimators.unchanged import learn_on_copies
-from frugalsvm.estimators.validation import AS_IT_IS, new_kernel, validated_rows
+from frugalsvm.estimators.validation import AS_IT_IS, bytes_per_slot, new_kernel, validated_rows
 
-__all__ = ["FIRST_SLOTS", "ExpansionModel", "KernelEstimator", "bytes_per_slot", "expansion_bytes", "with_features"]
+__all__ = ["FIRST_SLOTS", "ExpansionModel", "KernelEstimator", "expansion_bytes", "with_features"]
 
 
 class KernelEstimator(CallbackSupport, ThreadSafe, BaseEstimator):
     """Base of all estimators: a kernel, and rows in a metric, and relative to an origin, if it is one of differences.
 
-    Subclasses define ``_check_params`` and, where the origin may move, ``_move_rows``.
+    Subclasses define ``_constraints``, what single parameters may be; ``_check_params``, where some do not go together;
+    and, where the origin may move, ``_move_rows``.
 
     Parameters
     ----------
@@ -78,6 +92,7 @@ class KernelEstimator(CallbackSupport, ThreadSafe, BaseEstimator):
     n_features_in_ : int
     """
 
+    _constraints = constraints(kernel=one_of(KERNELS), n_jobs=threads, verbose=verbosity)
     _kernel: Any
     _origin: Origin | None = None
     _metric: Metric | None = None
@@ -99,17 +114,18 @@ class KernelEstimator(CallbackSupport, ThreadSafe, BaseEstimator):
         self._check_params()
 
     def _check_params(self):
-        raise NotImplementedError
+        check_constraints(self)
+        if isinstance(self.kernel, str):
+            check_metric(getattr(self, "metric", None), self.kernel)
 
     @property
     def kernel_(self):
         """The kernel, a part with its parameters as numbers (`frugalsvm.core.kernels`)."""
         return self._kernel
 
-    @property
+    @learned
     def gamma_(self):
         """The kernel's gamma as a number; None for a kernel without one."""
-        check_is_fitted(self)
         return getattr(self._kernel, "gamma", None)
 
     @property
@@ -295,6 +311,7 @@ class ExpansionModel(KernelEstimator):
         Passes made by the last `fit`.
     """
 
+    _constraints = constraints(budget=budget, max_iter=count())
     _expansion: Expansion
     _predictor: Predictor | None = None  # of a model that was saved for prediction, and has no other state
 
@@ -385,36 +402,25 @@ class ExpansionModel(KernelEstimator):
         expansion = self._expansion
         return expansion.rows[: expansion.counts[0]["n_slots"]]
 
-    @property
+    @learned
     def support_vectors_(self):
         """Support vectors, shape (n_support_vectors, n_features)."""
-        check_is_fitted(self)
         return absolute_rows(self.support_rows(), self._origin, self._metric)
 
-    @property
+    @learned
     def support_ages_(self):
         """Their ages in examples, shape (n_support_vectors,): since each was learned, or merged for the last time."""
-        check_is_fitted(self)
         counts = self._expansion.counts[0]
         return int(counts["n_seen"]) - self._expansion.births[: counts["n_slots"]]
 
-    @property
+    @learned
     def dual_coef_(self):
         """Their coefficients, shape (n_outputs, n_support_vectors)."""
-        check_is_fitted(self)
         return np.ascontiguousarray(self._coefficients().T)
 
-    @property
-    def intercept_(self):
-        """Zeros, for models without a bias term."""
-        check_is_fitted(self)
-        return np.zeros(self._expansion.n_outputs)
+    intercept_ = learned(lambda self: np.zeros(self._expansion.n_outputs), doc="Zeros, for models without a bias term.")
 
-    @property
-    def model_bytes_(self):
-        """Bytes that prediction needs: support vectors, their squared norms and coefficients."""
-        check_is_fitted(self)
-        return expansion_bytes(self._expansion)
+    model_bytes_ = learned(lambda self: expansion_bytes(self._expansion), doc="Bytes that prediction needs.")
 
     def _counted(self, name):
         check_is_fitted(self)
@@ -429,11 +435,6 @@ class ExpansionModel(KernelEstimator):
 
 
 FIRST_SLOTS = 256  # room to begin with where there is no budget
-
-
-def bytes_per_slot(n_features: int, n_outputs: int, dtype) -> int:
-    """Bytes that prediction needs for one support vector."""
-    return np.dtype(dtype).itemsize * (n_features + 1 + n_outputs)
 
 
 def expansion_bytes(expansion: Expansion) -> int:

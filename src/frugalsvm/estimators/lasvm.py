@@ -1,54 +1,33 @@
-"""LASVM and its gap-driven, ramp-loss and filtering forms as a scikit-learn classifier.
+"""LASVM and its gap-driven, ramp-loss and filtering forms as a scikit-learn classifier."""
 
-`DualClassifier` is what it shares with `TrackingSVC`: a solver in the dual, selective sampling, duality gaps.
-"""
-
+import functools
 import math
 import numbers
 import warnings
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from frugalsvm._locks import shared
 from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.core.blocks import is_of_products
 from frugalsvm.core.capabilities import offers
-from frugalsvm.core.expansion import moved_rows
 from frugalsvm.core.outputs import n_outputs_for, signs
-from frugalsvm.core.predict import decision_values
 from frugalsvm.dual.c_path import out_of_fold_values
-from frugalsvm.dual.duality_gap import NotTheProblemError, member_gap, training_gap
 from frugalsvm.dual.lasvm import LASVM
 from frugalsvm.dual.lasvm_nc import HINGE_LOSS, LASVMNC, RAMP_FILTER, RAMP_LOSS
-from frugalsvm.dual.online import DualSolver, finish, learn, new_solver, remembered, solver_of
-from frugalsvm.dual.selective_sampling import SELECTIONS, PackedSupport, most_informative, selected_rows
-from frugalsvm.dual.state import support_of, trimmed
-from frugalsvm.estimators._auto import is_auto
-from frugalsvm.estimators._base import OnlineClassifier
-from frugalsvm.estimators._dual_saved import with_learner
-from frugalsvm.estimators._precomputed import PrecomputedKernel
-from frugalsvm.estimators._renamed import takes_old_names, warned
-from frugalsvm.estimators._scoring import Scorer
-from frugalsvm.estimators.calibrated import check_calibrate, folds_of
+from frugalsvm.dual.online import finish
+from frugalsvm.estimators.calibrated import folds_of
+from frugalsvm.estimators.constraints import constraints, count, is_auto, one_of, or_auto, positive, strengths
+from frugalsvm.estimators.dual import DualClassifier, with_learner
 from frugalsvm.estimators.fit_warnings import warn_at_limit
-from frugalsvm.estimators.metric import check_metric
 from frugalsvm.estimators.parameters import documented, keep_parameters
-from frugalsvm.estimators.validation import (
-    check_choice,
-    check_count,
-    check_positive,
-    encoded_labels,
-    example_weights,
-    is_path,
-    values_of_path,
-)
+from frugalsvm.estimators.validation import is_path, values_of_path
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.persist.savable import with_new_names
 
-__all__ = ["DualClassifier", "LASVMClassifier"]
+__all__ = ["LASVMClassifier"]
 
 VARIANTS = {"lasvm": HINGE_LOSS, "g": HINGE_LOSS, "nc": RAMP_LOSS, "i": RAMP_FILTER, "full": HINGE_LOSS}
 STEP_TYPES = ("pair", "single")
@@ -56,242 +35,36 @@ FEW = 50  # examples of a class that say where it is
 MOST_STEPS = 10**7  # of a finishing phase, or 100 for each member, as in LIBSVM
 
 
-class DualClassifier(PrecomputedKernel, OnlineClassifier):
-    """Base of classifiers that learn in the dual.
+def _below_one(name: str, value: object) -> None:
+    if not isinstance(value, numbers.Real) or not -math.inf < float(value) < 1:
+        raise ParameterError(name, value, "a number below 1")
 
-    Subclasses define ``_new_learner`` (the part of `frugalsvm.dual` that is their algorithm); where it applies, what
-    `fit` does at its end (``_finish``), whether all examples are kept (``_keeps_all``), whether there is no duality gap
-    (``_refuse_gap``), and coefficients that differ from the last iterate (``_slot_coefficients``).
 
-    Parameters
-    ----------
-    selection : {"random", "margin", "gradient"}
-        Which example `fit` learns next: any, or out of a random pool of unseen ones the one nearest to the boundary,
-        or the one that violates its margin most.
-    pool_size : int
-        Size of that pool.
-    n_selected : int
-        Stop after this many selected examples; None learns all.
-    cache_size : float
-        Megabytes for kernel values that are kept.
-    class_weight : dict, "balanced" or None
-        Factors of ``C`` for the classes ("balanced" in `fit` only).
-    n_jobs : int
-        Threads for predictions, and for matrix products in learning that are large; None is one, -1 all cores.
-    """
+# `steps` was the former name of `step_type`. It must not stay as an attribute: that is the mark of a Pipeline.
 
-    _solver: DualSolver
-    _changed_in_place = ("_solver", "_learner")
 
-    def _new_learner(self, kernel, random_state):
-        raise NotImplementedError
+def _warned(estimator: Any, parameters: dict[str, Any]) -> dict[str, Any]:
+    """The same under their new names, with a warning for each old one."""
+    for old in sorted(parameters.keys() & estimator._renamed_parameters.keys()):
+        new = estimator._renamed_parameters[old]
+        if new in parameters:
+            raise TypeError(f"{old!r} is the former name of {new!r}: set the latter only.")
+        warnings.warn(
+            f"The parameter {old!r} of {type(estimator).__name__} is now called {new!r}; the old name will be removed.",
+            FutureWarning,
+            stacklevel=3,
+        )
+    return with_new_names(type(estimator), parameters)
 
-    def _current_learner(self):
-        """The learner for the present parameters, which may have been set anew."""
-        return self._learner
 
-    def _slot_coefficients(self):
-        """The coefficients of all slots in the model that predicts."""
-        return self._solver.state.working_set.coef
+def _takes_old_names(init: Callable) -> Callable:
+    """A constructor that takes the old names of ``_renamed_parameters``, too; its signature has the new ones only."""
 
-    @property
-    def _keeps_all(self) -> bool:
-        """Whether all examples stay members."""
-        return False
+    @functools.wraps(init)
+    def with_old_names(self, *args, **kwargs):
+        init(self, *args, **_warned(self, kwargs))
 
-    def _refuse_gap(self) -> None:
-        """Raise a ValueError where the training problem is not convex."""
-
-    @property
-    def _C(self):
-        """The penalty as a number, or what somebody has set who is to be told."""
-        return self.C
-
-    def _check_dual_params(self):
-        check_positive("C", self._C)
-        check_positive("cache_size", self.cache_size)
-        check_count("max_iter", self.max_iter)
-        check_choice("selection", self.selection, SELECTIONS)
-        check_count("pool_size", self.pool_size)
-        if self.n_selected is not None:
-            check_count("n_selected", self.n_selected)
-            if self.selection == "random":
-                raise ValueError(
-                    "n_selected is for selection='margin' or 'gradient'; to learn a random subset, pass fewer rows."
-                )
-
-    def _start(self, X, targets, random_state, *, whole):
-        classes = targets.classes
-        self._kernel = self._new_kernel(X)
-        self._solver = new_solver(X.shape[1], n_outputs_for(len(classes)), X.dtype, self._cache_bytes)
-        self._learner = self._new_learner(self._kernel, random_state)
-        self._slot_of_row = None
-        self.classes_ = classes
-
-    @property
-    def _cache_bytes(self):
-        return int(self.cache_size * 2**20)
-
-    def __getstate__(self):
-        """Everything but the cache of kernel rows, which is as large as ``cache_size`` says, and unused room."""
-        attributes = dict(super().__getstate__())
-        if "_solver" in attributes:
-            attributes["_solver"] = trimmed(attributes["_solver"].state)
-        return attributes
-
-    def __setstate__(self, attributes):
-        attributes = with_new_names(type(self), attributes)
-        super().__setstate__(attributes)
-        if "_solver" in attributes:
-            self._solver = solver_of(attributes["_solver"], self._cache_bytes)
-
-    def _empty_caches(self):
-        state, cache = self._solver
-        self._solver = solver_of(state, self._cache_bytes, cache.buffer)
-
-    # --- learning -----------------------------------------------------------------------------------------
-
-    def _learn(self, X, labels, weights, order):
-        n_slots = int(self._solver.state.working_set.counts[0]["n_slots"])
-        with self._products_with(n_slots + X.shape[0] // 4):  # about as many become members
-            self._learn_rows(X, labels, self._boxes(X, weights), order)
-
-    def _boxes(self, X, weights):
-        return np.full(X.shape[0], float(self._C)) if weights is None else self._C * weights
-
-    def _learn_rows(self, X, labels, boxes, order):
-        self._learner = self._current_learner()
-        self._solver = learn(self._learner, self._solver, X, labels, boxes, order, self._slot_of_row)
-
-    @property
-    def _judges_on_its_way(self):
-        return self.selection == "random"
-
-    def _passes(self, X, labels, weights, random_state):
-        self._slot_of_row = remembered(X.shape[0]) if self.max_iter > 1 else None
-        if self.selection == "random":
-            super()._passes(X, labels, weights, random_state)
-        else:
-            with blas_threads(1):  # of a small pool, and of single rows
-                for _ in range(self.max_iter):
-                    self._learn_selected(X, labels, weights, random_state)
-        self._slot_of_row = None  # the next rows are other rows
-
-    def _learn_selected(self, X, labels, weights, random_state):
-        unseen = random_state.permutation(X.shape[0] if weights is None else np.flatnonzero(weights))
-        n_selected = len(unseen) if self.n_selected is None else min(self.n_selected, len(unseen))
-        boxes, support = self._boxes(X, weights), PackedSupport(self._solver.state.working_set)
-
-        def choose(pool):
-            return self._pick(X[pool], labels[pool], support)
-
-        for row in selected_rows(unseen, n_selected, self.pool_size, random_state, choose):
-            self._learn_rows(X, labels, boxes, np.array([row]))
-
-    def _pick(self, X, labels, support):
-        """The index of the example that is to be learned next."""
-        state = self._solver.state
-        expansion = support.update(state.working_set, self._slot_coefficients())
-        values = decision_values(self._kernel, expansion, X, in_float64=True) + state.sums["bias"]
-        state.working_set.counts[0]["n_kernel_evals"] += X.shape[0] * expansion.counts[0]["n_slots"]
-        return most_informative(self.selection, values, labels)
-
-    # --- what was learned ---------------------------------------------------------------------------------
-
-    @property
-    def _expansion(self):  # type: ignore[override]
-        if self._predictor is not None:
-            return self._predictor.expansion()
-        return support_of(self._solver.state, self._slot_coefficients())
-
-    def _move_rows(self, shift):
-        solver = self._solver
-        moved = solver.state._replace(working_set=moved_rows(solver.state.working_set, shift))
-        self._solver = solver._replace(state=moved)  # kernel values stay what they are
-
-    @property
-    def _dtype(self):
-        return (self._solver.state.working_set if self._predictor is None else self._predictor).rows.dtype
-
-    def _coefficients(self):
-        expansion = self._expansion
-        return expansion.coef[:, : expansion.counts[0]["n_slots"]].T
-
-    def _scorer(self):
-        return Scorer(self._kernel, self._expansion, self.intercept_, in_float64=True)
-
-    @property
-    def intercept_(self):
-        """The bias of each output; zero for variants without one."""
-        check_is_fitted(self)
-        bias = self._solver.state.sums["bias"] if self._predictor is None else self._predictor.intercept
-        return bias.copy()
-
-    @property
-    def n_support_(self):
-        """Number of support vectors of each output."""
-        check_is_fitted(self)
-        return self._solver.state.counts["n_support"].copy()
-
-    # --- duality gaps -------------------------------------------------------------------------------------
-
-    @property
-    def member_gap_(self):
-        """Primal minus dual objective over the members, of the last iterate, summed over the outputs.
-
-        It bounds what more steps on the members could gain. Examples that are no members have losses, too, which are
-        not in it: see `duality_gap`. It is made of gradients that are kept in the type of the rows: those of float32
-        rows are rounded, each to about a millionth of the sum of the coefficients.
-        """
-        check_is_fitted(self)
-        return member_gap(self._solver.state)
-
-    @property
-    def duality_gap_(self):
-        """The same as ``member_gap_``, where all examples are members; otherwise that name is deprecated."""
-        gap = self.member_gap_
-        if not self._keeps_all:
-            warnings.warn(
-                "duality_gap_ is over the members only, and no bound for the whole training problem: it is now called "
-                "member_gap_, and duality_gap(X, y) is such a bound. The old name will be removed.",
-                FutureWarning,
-                stacklevel=2,
-            )
-        return gap
-
-    @shared
-    def duality_gap(self, X, y, sample_weight=None):
-        """Primal minus dual objective of the whole training problem, summed over the outputs: a bound.
-
-        The primal objective ``|w|^2 / 2 + sum_i C weight_i max(0, 1 - y_i f(x_i))`` of this model is above the smallest
-        by no more than that. It is computed again, in float64, with ``n_samples`` times ``n_support_vectors`` kernel
-        values.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            All rows that the model has learned; those of several calls of `partial_fit` one below the other.
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), default=None
-            As in `fit`.
-
-        Returns
-        -------
-        float
-        """
-        check_is_fitted(self)
-        self._refuse_gap()
-        X, y, seen = self._validated(X, y, reset=False)
-        labels = encoded_labels(y, seen, self.classes_, may_grow=False)
-        weights = example_weights(sample_weight, self.class_weight, X, self.classes_, labels)
-        support, bias = self._expansion, self._solver.state.sums["bias"]
-        try:
-            with blas_threads(self.n_jobs):
-                return training_gap(self._kernel, support, bias, X, signs(labels, len(bias)), self._boxes(X, weights))
-        except NotTheProblemError as error:
-            raise ValueError(
-                f"duality_gap needs all rows that the model has learned, with the same weights and C: {error}."
-            ) from error
+    return with_old_names
 
 
 @documented
@@ -393,9 +166,20 @@ class LASVMClassifier(DualClassifier):
 
     _renamed_parameters: ClassVar = {"steps": "step_type"}  # an attribute `steps` is the mark of a Pipeline
 
+    _constraints = constraints(
+        variant=one_of(VARIANTS),
+        C=or_auto(strengths),
+        s=_below_one,
+        step_type=one_of(STEP_TYPES),
+        tol=positive,
+        finish=one_of((True, False, "auto")),
+        warm_up=or_auto(count(0)),
+        clean_every=count(),
+        max_idle=count(0),
+    )
     _saved = with_learner("lasvm-without-bias", "lasvm")
 
-    @takes_old_names
+    @_takes_old_names
     def __init__(
         self,
         variant="g",
@@ -440,31 +224,11 @@ class LASVMClassifier(DualClassifier):
         -------
         self
         """
-        return super().set_params(**warned(self, params))
+        return super().set_params(**_warned(self, params))
 
     def _check_params(self):
-        check_choice("variant", self.variant, VARIANTS)
-        self._check_kernel()
-        check_calibrate(self.calibrate)
-        if not self._is_precomputed:
-            check_metric(self.metric, self.kernel)
-        check_choice("step_type", self.step_type, STEP_TYPES)
-        check_choice("finish", self.finish, (True, False, "auto"))
-        self._check_dual_params()
-        if is_path(self.C):
-            self._check_path()
-        check_positive("tol", self.tol)
-        check_count("clean_every", self.clean_every)
-        check_count("max_idle", self.max_idle, least=0)
-        if self.warm_up != "auto":
-            check_count("warm_up", self.warm_up, least=0)
-        if not isinstance(self.s, numbers.Real) or not -math.inf < float(self.s) < 1:
-            raise ParameterError("s", self.s, "a number below 1")
-
-    def _check_path(self):
-        for value in values_of_path(self.C):
-            check_positive("C", value)
-        if self.variant not in ("g", "full"):
+        super()._check_params()
+        if is_path(self.C) and self.variant not in ("g", "full"):
             raise ValueError(f"A list of C is for variant='g' or 'full', not {self.variant!r}: use GridSearchCV.")
 
     @property

@@ -21,7 +21,6 @@ from typing import Any, Protocol
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._locks import exclusive
 from frugalsvm.budgeted.learner import Learner
@@ -42,9 +41,10 @@ from frugalsvm.estimators._saved import (
     kept_for_prediction,
     trimmed_learner,
 )
-from frugalsvm.estimators.kernel_model import FIRST_SLOTS, bytes_per_slot, expansion_bytes, with_features
+from frugalsvm.estimators.kernel_model import FIRST_SLOTS, expansion_bytes, with_features
+from frugalsvm.estimators.parameters import learned
 from frugalsvm.estimators.targets import robust_scale_of
-from frugalsvm.estimators.validation import slots_for_budget
+from frugalsvm.estimators.validation import bytes_per_slot, slots_for_budget
 from frugalsvm.persist.savable import Saved
 from frugalsvm.persist.values import parts
 
@@ -244,8 +244,7 @@ class OneVsRestLearners(BudgetedClassifier):
         with blas_threads(1) if len(learners) > 1 else self._products_with(len(learners[0].expansion.rows)):
             self._machines = threads.run(learned, range(len(learners)))
 
-    @property
+    @learned
     def model_bytes_(self):
         """Bytes that prediction needs: support vectors, their squared norms and coefficients."""
-        check_is_fitted(self)
         return sum(expansion_bytes(learner.expansion) for learner in self._machines)

@@ -1,40 +1,30 @@
 """`LocalSVC` and `LocalSVR` in steps, for rows that are not all in one place: batches, or partitions of a cluster.
 
 `begin_local` takes the metric, the kernel, the origin and the trunk of each tree (`frugalsvm.cells.trunk`) from some of
-the rows. Then the rows of every part are brought together, somehow, and divided into cells. `choose_strength` looks at
-a few of these. When all are solved, `finish_local` gives the estimator what was learned. Whoever takes these steps gets
-the same model from the same rows.
+the rows, and their targets from what ``targets_of`` gives for all. Then the rows of every part are brought together,
+somehow, and divided into cells. ``choose_strength`` looks at a few of these. When all are solved, the estimator gets
+what was learned by ``take_cells``, ``take_left_out`` and ``look_back``. Whoever takes these steps gets the same model
+from the same rows.
 """
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from frugalsvm.cells.places import OnThreads
-from frugalsvm.cells.solver import Cells, Examples
 from frugalsvm.cells.training import grown_trees
 from frugalsvm.cells.tree import Tree
 from frugalsvm.cells.trunk import drawn_rows, sampling_for
-from frugalsvm.compiling.threads import Threads
-from frugalsvm.estimators._auto import is_auto
+from frugalsvm.estimators.constraints import is_auto
 from frugalsvm.estimators.validation import parsed_bytes
 
 __all__ = [
     "Beginning",
     "KnownRows",
     "begin_local",
-    "choose_strength",
-    "finish_local",
     "has_choice",
-    "known_targets",
-    "local_scores",
-    "look_back",
     "numbers_of",
     "seen_by",
-    "take_left_out",
-    "targets_of",
 ]
 
 _SHARE = 4  # of memory: rows that were drawn, rows of a part, and those that wait to be written take one each at most
@@ -57,16 +47,6 @@ class Beginning(NamedTuple):
     seed: int  # of branches
     room: int  # rows that may be in memory at a time
     place: Any  # where cells are solved: see `frugalsvm.cells.places`
-
-
-def targets_of(estimator: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> tuple[np.ndarray, Any]:
-    """Targets (n_outputs, n) and weights, or None, of all rows, whose classes or scale the estimator takes."""
-    return estimator._surveyed(y, sample_weight)
-
-
-def known_targets(estimator: Any, y: np.ndarray) -> np.ndarray:
-    """Targets (n_outputs, n) of some rows, when the classes or the scale of all are known."""
-    return estimator._known_targets(y)
 
 
 def seen_by(estimator: Any, X: np.ndarray) -> np.ndarray:
@@ -105,28 +85,3 @@ def _generator(random_state) -> np.random.Generator:
 def has_choice(estimator: Any) -> bool:
     """Whether gamma or C are to be chosen."""
     return is_auto(estimator.C) or estimator._has_free_gamma
-
-
-def choose_strength(estimator: Any, examples: Examples, tree: Tree, size: int, threads: Threads) -> float:
-    """C, from cells that are looked at; the estimator's kernel gets its gamma."""
-    return estimator._chosen_strength(OnThreads(threads), examples, tree, size)
-
-
-def finish_local(estimator: Any, rows: np.ndarray, cells: Sequence[Cells], C: float) -> None:
-    """Be what was learned; only leave-one-out scores are missing."""
-    estimator._take_cells(rows, list(cells), C, cells[0].size)
-
-
-def local_scores(estimator: Any, X: np.ndarray) -> np.ndarray:
-    """Scores (n, n_outputs) in units of the machines."""
-    return estimator._output(X)
-
-
-def take_left_out(estimator: Any, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray | None) -> None:
-    """Take leave-one-out scores (n, n_outputs) of all rows."""
-    estimator._take_left_out(scores, targets, weights)
-
-
-def look_back(estimator: Any, rows: np.ndarray, numbers: np.ndarray, targets: np.ndarray, weights: Any) -> None:
-    """Do what comes after leave-one-out scores: rows, as the kernel sees them, are those with these numbers."""
-    estimator._look_back(rows, numbers, targets, weights)

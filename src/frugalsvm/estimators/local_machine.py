@@ -1,5 +1,6 @@
 """What `LocalSVC` and `LocalSVR` share: parameters, training in cells, scores."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,36 +10,33 @@ from sklearn.utils.validation import check_is_fitted
 from frugalsvm._locks import shared
 from frugalsvm.arrays.namespace import arrays_of, arrays_on, is_torch, on_host
 from frugalsvm.cells.batches import near, padded_length
-from frugalsvm.cells.budget import array_bytes
+from frugalsvm.cells.budget import BudgetTooSmall, array_bytes, exact_bytes, trained_within
 from frugalsvm.cells.choosing import best_choice, judge_in
 from frugalsvm.cells.codes import CodedCells, expanded
 from frugalsvm.cells.on_device import bytes_on_device
 from frugalsvm.cells.places import OnDevice, OnThreads, Place
 from frugalsvm.cells.solver import Cells
 from frugalsvm.cells.system import cell_bytes
-from frugalsvm.cells.tree import cells_of
-from frugalsvm.compiling.threads import row_blocks, thread_count
-from frugalsvm.core.kernels import KERNELS
+from frugalsvm.cells.tree import Tree, cells_of
+from frugalsvm.compiling.threads import row_blocks
 from frugalsvm.core.origin import some_rows
-from frugalsvm.estimators._auto import is_auto
-from frugalsvm.estimators._byte_budget import trained_in_bytes
-from frugalsvm.estimators._local_batches import LearnsBatches, refuse_sparse
+from frugalsvm.estimators._local_batches import LearnsBatches
 from frugalsvm.estimators._local_saved import LOCAL
-from frugalsvm.estimators._local_warnings import warn_if_coefficients_cancel
-from frugalsvm.estimators._tensors import validated_tensor
-from frugalsvm.estimators.metric import check_metric
+from frugalsvm.estimators.constraints import constraints, is_auto, one_of, optional, or_auto, positive, size
+from frugalsvm.estimators.fit_warnings import warn_if_coefficients_cancel
 from frugalsvm.estimators.origin import absolute_rows, relative_rows
+from frugalsvm.estimators.parameters import learned
 from frugalsvm.estimators.progress import following
 from frugalsvm.estimators.protocol import Fits
+from frugalsvm.estimators.unchanged import forget_learned
 from frugalsvm.estimators.validation import (
     AS_IT_IS,
-    check_choice,
     check_count,
-    check_positive,
     parsed_bytes,
+    refuse_sparse,
     validated_rows,
+    validated_tensor,
 )
-from frugalsvm.estimators.writable import forget_learned
 from frugalsvm.exceptions import ParameterError
 
 __all__ = ["LocalMachine"]
@@ -51,6 +49,18 @@ _MOST_TREES = 1000
 _ONE_CELL = 2 * _USUAL_SIZE  # up to this number, rows are not divided
 
 
+def _a_cell_size(name: str, value: Any) -> None:
+    if isinstance(value, str):
+        raise ParameterError(name, value, "an integer of at least 2, or 'auto'")
+    check_count(name, value, least=2)
+
+
+def _a_number_of_trees(name: str, value: Any) -> None:
+    check_count(name, value)
+    if value > _MOST_TREES:
+        raise ParameterError(name, value, f"an integer from 1 to {_MOST_TREES}")
+
+
 class LocalMachine(LearnsBatches, Fits):
     """Base of estimators that have a least-squares machine in every cell of some trees.
 
@@ -58,8 +68,7 @@ class LocalMachine(LearnsBatches, Fits):
     the rows that are kept, as codes, and ``_rows`` has none.
 
     Subclasses define ``_examples_of`` (rows, targets (n_outputs, n), weights or None, of what users pass),
-    ``_take_left_out`` (leave-one-out scores, (n, n_outputs)) and ``_surveyed`` (targets and weights from all labels or
-    values, for `fit_batches`).
+    `targets_of`, `known_targets` and `take_left_out`.
 
     Parameters
     ----------
@@ -104,6 +113,15 @@ class LocalMachine(LearnsBatches, Fits):
     n_cells_ : int
     """
 
+    _constraints = constraints(
+        C=or_auto(positive),
+        cell_size=or_auto(_a_cell_size),
+        n_trees=_a_number_of_trees,
+        budget=optional(size),
+        memory=size,
+        copy_X=one_of((True, False)),
+        dtype=one_of(_TYPES),
+    )
     _saved = LOCAL
     _rows: np.ndarray
     _cells: list[Cells] | list[CodedCells]
@@ -125,23 +143,7 @@ class LocalMachine(LearnsBatches, Fits):
     # --- parameters -----------------------------------------------------------------------------------------
 
     def _check_params(self):
-        check_choice("kernel", self.kernel, KERNELS)
-        check_choice("dtype", self.dtype, _TYPES)
-        check_metric(self.metric, self.kernel)
-        if not is_auto(self.C):
-            check_positive("C", self.C)
-        if not is_auto(self.cell_size):
-            if isinstance(self.cell_size, str):
-                raise ParameterError("cell_size", self.cell_size, "an integer of at least 2, or 'auto'")
-            check_count("cell_size", self.cell_size, least=2)
-        check_count("n_trees", self.n_trees)
-        if self.n_trees > _MOST_TREES:
-            raise ParameterError("n_trees", self.n_trees, f"an integer from 1 to {_MOST_TREES}")
-        parsed_bytes("memory", self.memory)
-        check_choice("copy_X", self.copy_X, (True, False))
-        if self.budget is not None:
-            parsed_bytes("budget", self.budget)
-        thread_count(self.n_jobs)
+        super()._check_params()
         arrays_on(self.device)  # says what is missing
 
     def _arrays(self):
@@ -183,14 +185,22 @@ class LocalMachine(LearnsBatches, Fits):
         """Mean squared error of leave-one-out scores, by which gamma and C are chosen."""
         return float(np.average(np.square(targets - scores).mean(axis=0), weights=weights))
 
-    def _take_left_out(self, scores, targets, weights):
+    # Steps of a training whose rows are not all in one place: see `frugalsvm.estimators.local_learner`.
+
+    def targets_of(self, y, sample_weight):
+        """Targets (n_outputs, n), and weights or None, of all rows, whose classes or scale the model takes."""
         raise NotImplementedError
 
-    def _look_back(self, rows, numbers, targets, weights):
-        """What there is to do after training: rows, as the kernel sees them, are those with these numbers.
+    def known_targets(self, y):
+        """Targets (n_outputs, n) of some rows, when the classes or the scale of all are known."""
+        raise NotImplementedError
 
-        None is all of them, in order.
-        """
+    def take_left_out(self, scores, targets, weights):
+        """Take leave-one-out scores (n, n_outputs) of all rows."""
+        raise NotImplementedError
+
+    def look_back(self, rows, numbers, targets, weights):
+        """Do what comes after training: rows, as the kernel sees them, are those with these numbers; None is all."""
 
     def _fit(self, attempt, X, y, sample_weight):
         self._forget()
@@ -255,8 +265,8 @@ class LocalMachine(LearnsBatches, Fits):
             every = place.scores(self._kernel, self._rows_for(examples), self._cells, rows)
             every[known] = left_out
             left_out = every
-        self._take_left_out(left_out, targets, weights)
-        self._look_back(rows, None, targets, weights)
+        self.take_left_out(left_out, targets, weights)
+        self.look_back(rows, None, targets, weights)
 
     def _bytes_beside(self, n_rows, n_outputs) -> int:
         """Bytes of the model that are not for its cells."""
@@ -268,14 +278,14 @@ class LocalMachine(LearnsBatches, Fits):
 
     def _fit_cells(self, place, examples, trees, size):
         """Choose what is to be chosen, and learn in all cells of some trees; returns leave-one-out scores."""
-        C = self._chosen_strength(place, examples, trees[0], size)
+        C = self.choose_strength(place, examples, trees[0], size)
         with following(self, sum(tree.n_cells for tree in trees), "cells", has_model=False) as progress:
-            rows, cells, left_out = trained_in_bytes(self, place, examples, trees, size, 1.0 / C, progress.advance)
-        self._take_cells(rows, cells, C, size)
+            rows, cells, left_out = _trained_in_bytes(self, place, examples, trees, size, 1.0 / C, progress.advance)
+        self.take_cells(rows, cells, C, size)
         return left_out
 
-    def _take_cells(self, rows, cells, C, size):
-        """Be what was learned."""
+    def take_cells(self, rows, cells, C, size):
+        """Be what was learned in the cells of each tree, of up to ``size`` rows; leave-one-out scores come later."""
         self._rows, self._cells, self.C_, self.cell_size_ = rows, cells, C, size
         warn_if_coefficients_cancel(self, cells)
 
@@ -283,7 +293,7 @@ class LocalMachine(LearnsBatches, Fits):
     def _has_free_gamma(self) -> bool:
         return is_auto(self.gamma) and "gamma" in self._kernel._fields
 
-    def _chosen_strength(self, place, examples, tree, size) -> float:
+    def choose_strength(self, place, examples, tree, size) -> float:
         """C, and the kernel with its gamma, from leave-one-out errors where they are to be chosen."""
         is_free = self._has_free_gamma
         given = None if is_auto(self.C) else float(self.C)
@@ -301,7 +311,7 @@ class LocalMachine(LearnsBatches, Fits):
         refuse_sparse(self, X)
         return super()._known_rows(X, dtype)
 
-    def _output(self, X, arrays=None) -> np.ndarray:
+    def scores_of(self, X, arrays=None) -> np.ndarray:
         """Scores (n, n_outputs) of rows that users pass, in units of the machines, from a device or the usual one."""
         check_is_fitted(self)
         arrays = self._arrays() if arrays is None or isinstance(self._cells[0], CodedCells) else arrays
@@ -363,23 +373,49 @@ class LocalMachine(LearnsBatches, Fits):
             return expanded(self._cells, self._dtype)
         return self._rows, self._cells
 
-    @property
+    @learned
     def row_dtype_(self):
         """Type of the stored rows, in which kernel values are computed."""
-        check_is_fitted(self)
         return np.dtype(self._dtype)
 
-    @property
+    @learned
     def n_cells_(self):
         """Number of cells, in all trees."""
-        check_is_fitted(self)
         return sum(cells.tree.n_cells for cells in self._cells)
 
-    @property
+    @learned
     def model_bytes_(self):
         """Bytes that prediction needs: rows, trees, coefficients."""
-        check_is_fitted(self)
         return array_bytes((self._rows, *self._cells))
+
+
+def _trained_in_bytes(
+    model: Any,
+    place: Place,
+    examples: Any,
+    trees: list[Tree],
+    size: int,
+    ridge: float,
+    advance: Callable[[int], Any],
+) -> tuple[np.ndarray, list[Cells] | list[CodedCells], np.ndarray]:
+    """The rows of a model, its cells, and leave-one-out scores; exact if there is no budget, or one for all of it."""
+    kernel = model._kernel
+    beside = model._bytes_beside(len(examples.rows), len(examples.targets))
+    budget = None if model.budget is None else parsed_bytes("budget", model.budget) - beside
+    if budget is None or exact_bytes(examples, trees) <= budget:
+        cells, left_out = place.trained(kernel, examples, trees, size, ridge, advance)
+        return place.rows_of(examples), cells, left_out
+    memory, threads = parsed_bytes("memory", model.memory), model._threads()
+    try:
+        coded, left_out = trained_within(kernel, examples, trees, size, ridge, budget, memory, threads, advance)
+    except BudgetTooSmall as error:
+        n_cells, least = sum(tree.n_cells for tree in trees), error.least + beside
+        problem = (
+            f"is too small for {n_cells:,} cells of up to {size:,} rows, which need at least {least}B: raise it, or "
+            "cell_size"
+        )
+        raise ParameterError("budget", model.budget, problem=problem) from None
+    return examples.rows[:0].copy(), coded, left_out
 
 
 def _has_room(array, shape, dtype) -> bool:

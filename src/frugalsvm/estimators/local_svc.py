@@ -6,10 +6,8 @@ import numpy as np
 
 from frugalsvm.calibration import MOST_ROWS
 from frugalsvm.core.outputs import n_outputs_for, signs
-from frugalsvm.estimators._base import ScoreClassifier
+from frugalsvm.estimators._base import ScoreClassifier, predicted_labels
 from frugalsvm.estimators._local_saved import LOCAL
-from frugalsvm.estimators._scoring import predicted_labels
-from frugalsvm.estimators.calibrated import check_calibrate
 from frugalsvm.estimators.fit_warnings import warn_if_poor_left_out
 from frugalsvm.estimators.local_machine import LocalMachine
 from frugalsvm.estimators.parameters import documented, keep_parameters
@@ -103,15 +101,11 @@ class LocalSVC(ScoreClassifier, LocalMachine):
 
     _saved = LOCAL._replace(required={**LOCAL.required, "classes_": is_classes}, is_sound=_is_sound)
 
-    def _check_params(self):
-        check_calibrate(self.calibrate)
-        super()._check_params()
-
     def _examples_of(self, X, y, sample_weight, *, first):
         X, labels, weights = super()._examples_of(X, y, sample_weight, first=first)
         return X, self._taken(labels), weights
 
-    def _surveyed(self, y, sample_weight):
+    def targets_of(self, y, sample_weight):
         classes = classes_in(y)
         labels, weights = self._labeled(y, classes, classes, y[:, None], sample_weight)
         return self._taken(labels), weights
@@ -124,11 +118,11 @@ class LocalSVC(ScoreClassifier, LocalMachine):
     def _signs(self, labels):
         return signs(labels, n_outputs_for(len(self.classes_)), self._dtype)
 
-    def _known_targets(self, y):
+    def known_targets(self, y):
         labels = encoded_labels(y, distinct_labels(y), self.classes_, may_grow=False)
         return self._signs(labels)
 
-    def _take_left_out(self, scores, targets, weights):
+    def take_left_out(self, scores, targets, weights):
         numbers = np.arange(len(self.classes_), dtype=np.min_scalar_type(len(self.classes_)))  # there are many rows
         labels, left_out = (predicted_labels(each, numbers, self.n_jobs) for each in (targets.T, scores))
         self.loo_scores_ = scores
@@ -143,7 +137,7 @@ class LocalSVC(ScoreClassifier, LocalMachine):
     # --- scores ---------------------------------------------------------------------------------------------
 
     def _scores(self, X):
-        return self._output(X)
+        return self.scores_of(X)
 
     def _device_scores(self, X, arrays):
-        return self._output(X, arrays)
+        return self.scores_of(X, arrays)

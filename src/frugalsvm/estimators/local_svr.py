@@ -7,7 +7,7 @@ from sklearn.base import RegressorMixin
 
 from frugalsvm._locks import shared
 from frugalsvm.arrays.namespace import arrays_on, on_host
-from frugalsvm.estimators._local_intervals import INTERVALS, LeftOutIntervals, check_intervals, intervals_are_sound
+from frugalsvm.estimators._local_intervals import INTERVALS, LeftOutIntervals, intervals_are_sound
 from frugalsvm.estimators._local_saved import LOCAL, scale_is_bounded
 from frugalsvm.estimators.local_machine import LocalMachine
 from frugalsvm.estimators.parameters import documented, keep_parameters
@@ -105,20 +105,16 @@ class LocalSVR(LeftOutIntervals, RegressorMixin, LocalMachine):
         tags.target_tags.multi_output = True
         return tags
 
-    def _check_params(self):
-        check_intervals(self.intervals)
-        super()._check_params()
-
     def _examples_of(self, X, y, sample_weight, *, first):
         if y is None:
             checked_targets(type(self).__name__, y, X)  # which says so
         X = self._new_rows(X, None)
         return X, *self._scaled(y, sample_weight, X)
 
-    def _surveyed(self, y, sample_weight):
+    def targets_of(self, y, sample_weight):
         return self._scaled(y, sample_weight, y[:, None])
 
-    def _known_targets(self, y):
+    def known_targets(self, y):
         return np.ascontiguousarray(self._target_scale.standardized(y.reshape(len(y), -1)).T)
 
     def _scaled(self, y, sample_weight, X):
@@ -128,12 +124,12 @@ class LocalSVR(LeftOutIntervals, RegressorMixin, LocalMachine):
         self._target_scale = scale_of(targets, weights, None)
         return np.ascontiguousarray(self._target_scale.standardized(targets).T), weights
 
-    def _take_left_out(self, scores, targets, weights):
+    def take_left_out(self, scores, targets, weights):
         errors = (targets.T - scores) * self._target_scale.spread
         self.loo_scores_ = self._in_units(scores)
         self.loo_error_ = float(np.sqrt(np.average(np.square(errors).mean(axis=1), weights=weights)))
 
-    def _look_back(self, rows, numbers, targets, weights):
+    def look_back(self, rows, numbers, targets, weights):
         places = np.arange(len(rows)) if numbers is None else np.argsort(numbers)
         numbers = places if numbers is None else numbers[places]
         predictions = self.loo_scores_[numbers]
@@ -158,5 +154,5 @@ class LocalSVR(LeftOutIntervals, RegressorMixin, LocalMachine):
 
         They are computed on a device if one is given.
         """
-        values = self._in_units(self._output(X, None if device is None else arrays_on(device)))
+        values = self._in_units(self.scores_of(X, None if device is None else arrays_on(device)))
         return values if self._in_columns else values[:, 0]

@@ -10,25 +10,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.arrays.namespace import HOST, arrays_on, best_device
 from frugalsvm.arrays.sources import dense_rows
-from frugalsvm.compiling.threads import blas_threads, thread_count
+from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.estimators._asset_path import PathOfC
 from frugalsvm.estimators._asset_saved import LOW_RANK
-from frugalsvm.estimators._auto import is_auto
-from frugalsvm.estimators._maps import LANDMARKS, check_map, landmark_rows
+from frugalsvm.estimators._maps import LANDMARKS, MAP_CONSTRAINTS, check_map, landmark_rows
 from frugalsvm.estimators._scoring import rows_to_score
 from frugalsvm.estimators.calibrated import n_held_out
+from frugalsvm.estimators.constraints import constraints, count, is_auto, non_negative, optional, size
 from frugalsvm.estimators.fit_warnings import warn_at_limit, warn_if_above
 from frugalsvm.estimators.origin import absolute_rows
+from frugalsvm.estimators.parameters import learned
 from frugalsvm.estimators.progress import following
 from frugalsvm.estimators.protocol import Fits
-from frugalsvm.estimators.validation import (
-    AS_IT_IS,
-    check_choice,
-    check_count,
-    check_positive,
-    parsed_bytes,
-)
-from frugalsvm.estimators.writable import forget_learned
+from frugalsvm.estimators.unchanged import forget_learned
+from frugalsvm.estimators.validation import AS_IT_IS, parsed_bytes
 from frugalsvm.lowrank.backends.compiled import CompiledStorage
 from frugalsvm.lowrank.backends.torch import TorchStorage, device_values
 from frugalsvm.lowrank.continuation import certified, solve
@@ -104,6 +99,8 @@ class LowRankMachine(PathOfC, Fits):
         Number of features.
     """
 
+    _constraints = constraints(**MAP_CONSTRAINTS, max_iter=optional(count()), tol=non_negative, memory=size)
+
     # What only some estimators have a parameter for
     C: Any = 1.0
     alpha: Any = None
@@ -142,17 +139,8 @@ class LowRankMachine(PathOfC, Fits):
     # --- parameters -----------------------------------------------------------------------------------------
 
     def _check_params(self):
-        check_choice("structured", self.structured, ("auto", True, False))
-        check_count("n_components", self.n_components)
+        super()._check_params()
         check_map(self.feature_map, self.kernel, self.landmarks, self.structured, self._landmarks)
-        if self.rank is not None:
-            check_count("rank", self.rank)
-        if self.max_iter is not None:
-            check_count("max_iter", self.max_iter)
-        check_positive("eigenvalue_threshold", self.eigenvalue_threshold, zero=True)
-        check_positive("tol", self.tol, zero=True)
-        parsed_bytes("memory", self.memory)
-        thread_count(self.n_jobs)  # on a GPU it would not be checked otherwise
 
     def _holds_out(self):
         return self.early_stopping or (self._is_path() and self.cv is None)
@@ -243,12 +231,15 @@ class LowRankMachine(PathOfC, Fits):
         n_rows = X.shape[0]
         if not n_rows:
             raise ValueError("All weights are zero: there is nothing to learn.")
-        if isinstance(self.landmarks, str):
-            n_drawn = n_candidates(self.landmarks, self.n_components, n_rows)
-            candidates = dense_rows(X[self._rng.choice(n_rows, n_drawn, replace=False)])
-        else:
-            candidates = self.given_landmarks()
+        candidates = self._candidates(n_rows, lambda index: dense_rows(X[index]))
         self._fit_data(Data(lambda: iter((X,)), X, targets, weights), candidates, unit)
+
+    def _candidates(self, n_rows, rows_at):
+        """Rows that landmarks are made from: drawn among all, or passed by users."""
+        if not isinstance(self.landmarks, str):
+            return self.given_landmarks()
+        n_drawn = n_candidates(self.landmarks, self.n_components, n_rows)
+        return rows_at(self._rng.choice(n_rows, n_drawn, replace=False))
 
     def given_landmarks(self):
         """Landmarks that users pass, as the kernel sees them."""
@@ -334,10 +325,9 @@ class LowRankMachine(PathOfC, Fits):
         self.suboptimality_bound_ = self.objective_of(solution.objectives - solution.bounds)
         warn_if_above(self, solution.converged, self.max_iter or NEWTON_STEPS)
 
-    @property
+    @learned
     def t_(self):
         """Number of examples learned from; those of `fit` count once."""
-        check_is_fitted(self)
         return int(self._steps.state.clock[STEP]) if self._steps is not None else getattr(self, "_n_fitted", 0)
 
     # --- scores ---------------------------------------------------------------------------------------------
@@ -360,40 +350,31 @@ class LowRankMachine(PathOfC, Fits):
         """Decision values of rows as the kernel sees them."""
         return linear_values(self._map, X, self._raw_coefficients(), self._threads()) + self._weights[:, -1]
 
-    @property
+    @learned
     def coef_(self):
         """Weights of the features, shape (n_outputs, n_features of the map)."""
-        check_is_fitted(self)
         return self._weights[:, :-1].copy()
 
-    @property
-    def intercept_(self):
-        """Intercepts, shape (n_outputs,)."""
-        check_is_fitted(self)
-        return self._weights[:, -1].copy()
+    intercept_ = learned(lambda self: self._weights[:, -1].copy(), doc="Intercepts, shape (n_outputs,).")
 
-    @property
+    @learned
     def landmarks_(self):
         """Landmarks of the Nystroem map, shape (n_landmarks, n_features); None with a Fourier map."""
-        check_is_fitted(self)
         return (
             absolute_rows(self._map.landmarks, self._origin, self._metric) if isinstance(self._map, Nystroem) else None
         )
 
-    @property
+    @learned
     def dual_coef_(self):
         """Coefficients of the kernel values with the landmarks, shape (n_outputs, n_landmarks); None otherwise."""
-        check_is_fitted(self)
         return np.ascontiguousarray(self._raw_coefficients().T) if isinstance(self._map, Nystroem) else None
 
-    @property
+    @learned
     def rank_(self):
         """Number of features: eigenvalues that were kept, or Fourier components."""
-        check_is_fitted(self)
         return self._weights.shape[1] - 1
 
-    @property
+    @learned
     def model_bytes_(self):
         """Bytes that prediction needs: the map and one coefficient for each raw feature and output."""
-        check_is_fitted(self)
         return map_bytes(self._map) + 4 * (width_of(self._map) + 1) * len(self._weights)

@@ -7,53 +7,29 @@ from scipy.sparse import issparse
 from sklearn.base import is_classifier
 
 from frugalsvm.arrays.namespace import arrays_on, is_torch, on_host
+from frugalsvm.arrays.tensors import tensor_in_metric
 from frugalsvm.compiling.threads import thread_count
-from frugalsvm.core.capabilities import check_kernel, offers
+from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
-from frugalsvm.core.metric import Metric, in_metric, mapped, new_metric
-from frugalsvm.core.moments import moments_of
-from frugalsvm.estimators._tensors import tensor_in_metric
+from frugalsvm.core.metric import Metric, in_metric, new_metric
 from frugalsvm.estimators.caller_warnings import warn_caller
-from frugalsvm.exceptions import ParameterError
-from frugalsvm.metric_learning.machine import Rows, standardized
-from frugalsvm.selection.best_metric import best_metric
+from frugalsvm.estimators.constraints import LEARNED
+from frugalsvm.metric_learning.machine import Rows
+from frugalsvm.selection.best_metric import as_usual, best_metric, spreads_of
+from frugalsvm.selection.sampling import some_rows
 from frugalsvm.selection.widths import resources_on
 
-__all__ = ["check_metric", "importances", "learns_metric", "metric_for", "most_rows", "rows_in_metric", "some_rows"]
+__all__ = ["importances", "learns_metric", "metric_for", "most_rows", "rows_in_metric"]
 
-LEARNED = {"diag": ("plain", "factors"), "full": ("plain", "matrix"), "auto": ("plain", "factors", "matrix")}
-_A_METRIC = "'diag', 'full', 'auto', None, factors of the features, or a matrix with a column for each feature"
 _MOST_ROWS, _MOST_VALUES = 2**15, 2**25  # that a metric is learned from
 _LEAST_ROWS = 100
 _LARGEST = 10.0  # value of a feature, in its scale, that is learned from
 _STREAM = 22  # of random numbers: not those that landmarks are drawn with
 
 
-def check_metric(metric: Any, kernel: str) -> None:
-    """Refuse what is not a metric, or not one for the kernel."""
-    if metric is None:
-        return
-    if isinstance(metric, str):
-        if metric not in LEARNED:
-            raise ParameterError("metric", metric, _A_METRIC)
-        needs = ("shift_invariant", "products") if metric == "full" else ("shift_invariant",)
-        check_kernel("metric", metric, needs, kernel, "use metric=None")
-        return
-    A = _as_array(metric)
-    if A is None or A.ndim not in (1, 2) or 0 in A.shape or not np.isfinite(A).all():
-        raise ParameterError("metric", metric, _A_METRIC)
-
-
 def learns_metric(estimator: Any) -> bool:
     """Whether an estimator learns its metric, from the first rows that it gets."""
     return isinstance(getattr(estimator, "metric", None), str)
-
-
-def _as_array(metric):
-    try:
-        return np.asarray(metric, np.float64)
-    except (TypeError, ValueError):
-        return None
 
 
 def metric_for(estimator: Any, X, targets, weights, random_state: Any, *, whole: bool) -> Metric:
@@ -66,7 +42,7 @@ def metric_for(estimator: Any, X, targets, weights, random_state: Any, *, whole:
     rng = np.random.default_rng([random_state.randint(np.iinfo(np.int32).max) if is_learned else 0, _STREAM])
     rows = some_rows(X, targets, weights, rng, most_rows(X.shape[1]))
     center = np.zeros(X.shape[1]) if issparse(X) else np.median(rows.X, axis=0)
-    spreads = _spreads(rows.X)
+    spreads = spreads_of(rows.X)
     if not is_learned:
         return _given(estimator, center, spreads)
     scales = np.where(spreads > 0, spreads, 1.0)
@@ -77,7 +53,7 @@ def metric_for(estimator: Any, X, targets, weights, random_state: Any, *, whole:
     scaled = rows._replace(X=np.clip((rows.X - center) / scales, -_LARGEST, _LARGEST))
     A = _best(estimator, scaled, scales, kinds, rng)
     narrowing = _narrowing(estimator, len(scaled.X))
-    return _as_usual(A, KERNELS[estimator.kernel], scaled.X * scales, center, spreads, narrowing)
+    return as_usual(A, KERNELS[estimator.kernel], scaled.X * scales, center, spreads, narrowing)
 
 
 def _kinds(estimator, sparse) -> list[str]:
@@ -129,27 +105,6 @@ def most_rows(n_features: int) -> int:
     return min(_MOST_ROWS, max(_LEAST_ROWS, _MOST_VALUES // n_features))
 
 
-def some_rows(X, targets, weights, rng, n_most: int) -> Rows:
-    """Some of the rows that have a weight, in float64, as values of the first output or signs of all."""
-    known = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
-    n_rows = min(len(known), n_most)
-    index = np.sort(rng.choice(known, n_rows, replace=False)) if n_rows < len(known) else known
-    values = on_host(X[index]) if is_torch(X) else X[index]
-    values = np.asarray(values.toarray() if issparse(values) else values, np.float64)
-    of_rows = np.ones(n_rows) if weights is None else np.asarray(weights, np.float64)[index]
-    return Rows(values, standardized(np.asarray(on_host(targets)[:, index], np.float64).T), of_rows)
-
-
-def _spreads(X) -> np.ndarray:
-    """How far apart the values of each feature are: half the range of the middle 68 %, whatever outliers there are.
-
-    The standard deviation where most values are equal, and 0 where all are.
-    """
-    low, high = np.percentile(X, (16, 84), axis=0)
-    half, deviation = (high - low) / 2.0, (X - X[:1]).std(axis=0)  # differences: those of a constant are exactly 0
-    return np.where(half > 0, half, deviation)
-
-
 def _narrowing(estimator, n_rows) -> float:
     """What gamma, of squared distances, is multiplied by for another number of landmarks than the judges have.
 
@@ -160,16 +115,6 @@ def _narrowing(estimator, n_rows) -> float:
         return 1.0
     n_judged = resources_on(arrays_on(getattr(estimator, "device", "cpu"))).n_landmarks
     return float(np.sqrt(min(estimator.n_components, n_rows) / min(n_judged, n_rows)))
-
-
-def _as_usual(A, kernel, X, center, scales, narrowing) -> Metric:
-    """A metric under which rows are as far apart as without it, so that gamma means what it always means."""
-    before, after = moments_of(X), moments_of(mapped(X, A))
-    if offers(kernel, "l1"):
-        ratio = np.sqrt(before.var).sum() / max(np.sqrt(after.var).sum(), np.finfo(float).tiny)
-        return new_metric(ratio * A, center, scales, float(np.sqrt(narrowing) / ratio))
-    ratio = before.var.sum() / max(after.var.sum(), np.finfo(float).tiny)
-    return new_metric(np.sqrt(ratio) * A, center, scales, float(narrowing / ratio))
 
 
 def rows_in_metric(X, metric: Metric | None, dtype, **options: Any):

@@ -7,6 +7,7 @@ from scipy.sparse import issparse
 from sklearn.utils import assert_all_finite
 
 from frugalsvm.arrays.namespace import is_torch, on_host
+from frugalsvm.arrays.tensors import relative_tensor
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.dense_scores import largest_size
 from frugalsvm.core.metric import Metric, out_of_metric
@@ -20,7 +21,6 @@ from frugalsvm.core.origin import (
     relative,
     some_rows,
 )
-from frugalsvm.estimators._tensors import relative_tensor
 from frugalsvm.estimators.caller_warnings import warn_caller
 
 __all__ = [

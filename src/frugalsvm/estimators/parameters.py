@@ -2,7 +2,8 @@
 
 The docstring of a base class describes the parameters and attributes that its subclasses have in common. `documented`
 adds them to the docstring of an estimator: parameters in the order of the constructor and with its defaults, attributes
-where a line consists of their names. What an estimator describes itself takes precedence.
+where a line consists of their names. What an estimator describes itself takes precedence. One that is made after
+another (``_ordinary``, on many machines) takes what neither it nor its bases describe from that.
 """
 
 import inspect
@@ -10,7 +11,9 @@ import re
 from functools import cache
 from typing import Any, TypeVar
 
-__all__ = ["documented", "keep_parameters"]
+from sklearn.utils.validation import check_is_fitted
+
+__all__ = ["documented", "keep_parameters", "learned"]
 
 _Estimator = TypeVar("_Estimator", bound=type)
 _SECTION = re.compile(r"^(Parameters|Attributes)\n-+$(.*?)(?=\n\n\w[\w ]*\n-+$|\Z)", re.DOTALL | re.MULTILINE)
@@ -21,6 +24,15 @@ def keep_parameters(estimator: Any, arguments: dict[str, Any]) -> None:
     for name, value in arguments.items():
         if value is not estimator:
             setattr(estimator, name, value)
+
+
+class learned(property):
+    """A property of what was learned: reading it before `fit` is scikit-learn's `NotFittedError`."""
+
+    def __get__(self, estimator: Any, owner: Any = None) -> Any:
+        if estimator is not None:
+            check_is_fitted(estimator)
+        return super().__get__(estimator, owner)
 
 
 def documented(cls: _Estimator) -> _Estimator:
@@ -55,7 +67,7 @@ def _attributes(cls: type, body: str) -> list[str]:
 
 def _described(cls: type, name: str) -> str:
     """The nearest description, in the order in which Python looks for methods."""
-    for each in cls.__mro__:
+    for each in (*cls.__mro__, *getattr(cls, "_ordinary", object).__mro__):
         if name in _descriptions(each):
             return _descriptions(each)[name]
     raise TypeError(f"No docstring of {cls.__name__} and its bases describes {name}.")

@@ -3,12 +3,10 @@
 from frugalsvm.budgeted.norm_constraint import Unconstrained
 from frugalsvm.budgeted.sgd import Parts
 from frugalsvm.budgeted.strategies import MULTI_CLASS, STRATEGIES, new_strategy
-from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.schedules import new_schedule
-from frugalsvm.estimators.calibrated import check_calibrate
+from frugalsvm.estimators.constraints import constraints, non_negative, one_of, optional, positive
 from frugalsvm.estimators.learner import OneVsRestLearners
 from frugalsvm.estimators.parameters import documented, keep_parameters
-from frugalsvm.estimators.validation import check_choice, check_count, check_positive, slots_for_budget
 
 __all__ = ["BudgetedPerceptron"]
 
@@ -90,6 +88,14 @@ class BudgetedPerceptron(OneVsRestLearners):
     True
     """
 
+    _constraints = constraints(
+        strategy=one_of(STRATEGIES),
+        margin=one_of((0, 1)),
+        threshold=optional(non_negative),
+        eta0=positive,
+        alpha=non_negative,
+    )
+
     def __init__(
         self,
         strategy="random",
@@ -115,19 +121,10 @@ class BudgetedPerceptron(OneVsRestLearners):
         keep_parameters(self, locals())
 
     def _check_params(self):
-        check_choice("strategy", self.strategy, STRATEGIES)
-        check_choice("margin", self.margin, (0, 1))
-        check_choice("kernel", self.kernel, KERNELS)
-        check_calibrate(self.calibrate)
-        check_positive("eta0", self.eta0)
-        check_positive("alpha", self.alpha, zero=True)
-        check_count("max_iter", self.max_iter)
-        slots_for_budget(self.budget, 1)
-        if self.threshold is not None:
-            check_positive("threshold", self.threshold, zero=True)
-            if not STRATEGIES[self.strategy].has_threshold:
-                able = " and ".join(repr(name) for name, strategy in STRATEGIES.items() if strategy.has_threshold)
-                raise ValueError(f"threshold is for {able}, not for {self.strategy!r}.")
+        super()._check_params()
+        if self.threshold is not None and not STRATEGIES[self.strategy].has_threshold:
+            able = " and ".join(repr(name) for name, strategy in STRATEGIES.items() if strategy.has_threshold)
+            raise ValueError(f"threshold is for {able}, not for {self.strategy!r}.")
 
     @property
     def _is_native(self):

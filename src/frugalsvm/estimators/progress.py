@@ -14,14 +14,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from frugalsvm.exceptions import ParameterError
-
 __all__ = [
     "CERTIFICATES",
     "CallbackSupport",
     "FitProgress",
     "begin_callbacks",
-    "check_verbose",
     "end_callbacks",
     "following",
     "with_callbacks",
@@ -70,12 +67,6 @@ def with_callbacks(method: Callable) -> Callable:
         return and_tell(method)(estimator, *args, **kwargs)
 
     return managed
-
-
-def check_verbose(estimator: Any) -> None:
-    verbose = getattr(estimator, "verbose", 0)
-    if not isinstance(verbose, bool | int | np.integer) or verbose < 0:
-        raise ParameterError("verbose", verbose, "0, or 1 for a progress line")
 
 
 def begin_callbacks(estimator: Any, X: Any, y: Any = None) -> None:

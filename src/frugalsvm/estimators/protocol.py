@@ -9,9 +9,8 @@ from typing import Any
 from sklearn.utils import check_random_state
 
 from frugalsvm.estimators.kernel_model import KernelEstimator
-from frugalsvm.estimators.progress import begin_callbacks, check_verbose, end_callbacks, with_callbacks
-from frugalsvm.estimators.unchanged import Attempt, unchanged_on_error
-from frugalsvm.estimators.writable import forget_learned, prepare_to_learn
+from frugalsvm.estimators.progress import begin_callbacks, end_callbacks, with_callbacks
+from frugalsvm.estimators.unchanged import Attempt, forget_learned, prepare_to_learn, unchanged_on_error
 
 __all__ = ["Fits", "FitsAndFollows"]
 
@@ -58,7 +57,6 @@ class Fits(KernelEstimator):
         begin_callbacks(self, X, y)
         with unchanged_on_error(self) as attempt:
             self._check_params()
-            check_verbose(self)
             self._fit(attempt, X, y, sample_weight)
         end_callbacks(self, X, y)
         return self

@@ -1,16 +1,12 @@
 """The tracking algorithms as a scikit-learn classifier."""
 
-from sklearn.utils.validation import check_is_fitted
-
 from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.core.rng import new_rng
 from frugalsvm.dual.online import new_work
 from frugalsvm.dual.tracking import make_rounds, mean_of_round, new_tracking
-from frugalsvm.estimators._dual_saved import with_learner
-from frugalsvm.estimators.calibrated import check_calibrate
-from frugalsvm.estimators.lasvm import DualClassifier
-from frugalsvm.estimators.parameters import documented, keep_parameters
-from frugalsvm.estimators.validation import check_count
+from frugalsvm.estimators.constraints import constraints, count
+from frugalsvm.estimators.dual import DualClassifier, with_learner
+from frugalsvm.estimators.parameters import documented, keep_parameters, learned
 
 __all__ = ["TrackingSVC"]
 
@@ -73,6 +69,7 @@ class TrackingSVC(DualClassifier):
     True
     """
 
+    _constraints = constraints(n_steps=count())
     _saved = with_learner("tracking")
 
     def __init__(
@@ -104,10 +101,7 @@ class TrackingSVC(DualClassifier):
         keep_parameters(self, locals())
 
     def _check_params(self):
-        self._check_kernel()
-        check_calibrate(self.calibrate)
-        check_count("n_steps", self.n_steps)
-        self._check_dual_params()
+        super()._check_params()
         if self.batch and self.selection != "random":
             raise ValueError("batch=True reads all examples first: selection must be 'random'.")
         if self.cached and not self.process:
@@ -149,9 +143,8 @@ class TrackingSVC(DualClassifier):
         """The gap over the members, of the last iterate, divided by C, by ``t_`` and by the number of outputs."""
         return self.member_gap_ / (self.C * max(self.t_, 1) * len(self.n_support_))
 
-    @property
+    @learned
     def mean_normalized_gap_(self):
         """Its mean over the moments after each example."""
-        check_is_fitted(self)
         trace = self._learner.trace[0]
         return float(trace["gap_sum"] / max(trace["n_gaps"], 1.0))

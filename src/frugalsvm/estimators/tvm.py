@@ -6,7 +6,6 @@ from sklearn.utils.validation import check_is_fitted
 from frugalsvm.compiling.threads import Threads, blas_threads, thread_count
 from frugalsvm.core.capabilities import check_kernel
 from frugalsvm.core.expansion import coefficients
-from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.outputs import joined, n_outputs_for, signs
 from frugalsvm.estimators._base import OnlineClassifier
 from frugalsvm.estimators._saved import (
@@ -17,10 +16,9 @@ from frugalsvm.estimators._saved import (
     expansion_is_sound,
     predictor_saved,
 )
-from frugalsvm.estimators.calibrated import check_calibrate
+from frugalsvm.estimators.constraints import constraints, count, one_of, optional, positive
 from frugalsvm.estimators.origin import absolute_rows
-from frugalsvm.estimators.parameters import documented, keep_parameters
-from frugalsvm.estimators.validation import check_choice, check_count, check_positive
+from frugalsvm.estimators.parameters import documented, keep_parameters, learned
 from frugalsvm.exact.kkt import violation
 from frugalsvm.exact.tvm import learn, new_cache
 from frugalsvm.exact.twins import TVM, new_twins
@@ -133,6 +131,15 @@ class TVMClassifier(OnlineClassifier):
     True
     """
 
+    _constraints = constraints(
+        budget=count(2),
+        C=positive,
+        m1=positive,
+        m2=positive,
+        merge_space=one_of(MERGE_SPACES),
+        one_sided=one_of((True, False)),
+        reject=optional(positive),
+    )
     _first_dtype = np.float64
     _changed_in_place = ("_twins",)
 
@@ -167,18 +174,9 @@ class TVMClassifier(OnlineClassifier):
         keep_parameters(self, locals())
 
     def _check_params(self):
-        check_choice("kernel", self.kernel, KERNELS)
-        check_calibrate(self.calibrate)
-        check_choice("merge_space", self.merge_space, MERGE_SPACES)
-        check_choice("one_sided", self.one_sided, (True, False))
-        check_count("budget", self.budget, least=2)
-        check_count("max_iter", self.max_iter)
-        for name in ("C", "m1", "m2"):
-            check_positive(name, getattr(self, name))
+        super()._check_params()
         if self.m2 < self.m1:
             raise ValueError(f"m2 must be at least m1, but {self.m2!r} is below {self.m1!r}.")
-        if self.reject is not None:
-            check_positive("reject", self.reject)
         if self.merge_space == "feature":  # elsewhere the merged vector is not known
             check_kernel("merge_space", "feature", ("gaussian",), self.kernel, "use merge_space='input'")
         else:  # products with a mean of two rows are made from those with the rows
@@ -237,10 +235,9 @@ class TVMClassifier(OnlineClassifier):
     def _coefficients(self):
         return coefficients(self._expansion)
 
-    @property
+    @learned
     def intercept_(self):
         """The bias of each output."""
-        check_is_fitted(self)
         if self._predictor is not None:
             return self._predictor.intercept.copy()
         return np.array([twins.state.scalars[0]["bias"] for twins in self._twins])
@@ -260,16 +257,14 @@ class TVMClassifier(OnlineClassifier):
         """Weights of the negative and of the positive examples that each twin stands for."""
         return self._of_each(lambda twins, n: np.column_stack([twins.minus[:n], twins.plus[:n]]))
 
-    @property
+    @learned
     def kkt_violation_(self):
         """The largest violation of the optimality conditions on the twins."""
-        check_is_fitted(self)
         return max(violation(twins.state, twins.state.scalars[0]["bias"]) for twins in self._twins)
 
-    @property
+    @learned
     def drift_(self):
         """The largest rounding error of a kept decision value that was found and removed."""
-        check_is_fitted(self)
         return max(float(twins.state.scalars[0]["drift"]) for twins in self._twins)
 
     def _counts(self, name):
@@ -283,14 +278,12 @@ class TVMClassifier(OnlineClassifier):
         lambda self: self._counts("n_ignored"), doc="Examples that no merge made room for, per output."
     )
 
-    @property
+    @learned
     def n_margin_(self):
         """Twins exactly on the margin, per output."""
-        check_is_fitted(self)
         return np.array([twins.state.counts[0]["n_margin"] for twins in self._twins])
 
-    @property
+    @learned
     def C_(self):
         """The present C of each output: ``C * budget`` divided by the sum of the weights."""
-        check_is_fitted(self)
         return np.array([twins.sums[0]["C"] for twins in self._twins])

@@ -13,6 +13,10 @@ protected by learning on copies of them, where that takes little time compared w
 
 Kernel values that are kept may take hundreds of megabytes and are never copied: after an error their cache is empty.
 `IncrementalSVC` saves what it needs to undo any change, however small.
+
+A model that was loaded with ``joblib.load(..., mmap_mode="r")``, or that came from another process, has arrays that
+cannot be written. It predicts with them as they are; before it learns, it gets copies of its own. A model that was
+saved for prediction has no state to learn with.
 """
 
 import copy
@@ -24,8 +28,17 @@ import numpy as np
 
 from frugalsvm._locks import exclusively
 from frugalsvm.core.cache import KernelRows
+from frugalsvm.persist.savable import FOR_PREDICTION
 
-__all__ = ["LONG_BATCH", "Attempt", "learn_on_copies", "unchanged_on_error", "undone_on_error"]
+__all__ = [
+    "LONG_BATCH",
+    "Attempt",
+    "forget_learned",
+    "learn_on_copies",
+    "prepare_to_learn",
+    "unchanged_on_error",
+    "undone_on_error",
+]
 
 # The longest block of any learner. To learn a row is to multiply it with all support vectors, to copy these takes as
 # long as a few rows: a small part of that.
@@ -88,3 +101,41 @@ def _copied(value: Any) -> Any:
         return value
     parts = [_copied(each) for each in value]
     return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+
+
+def prepare_to_learn(estimator: Any) -> None:
+    """Replace arrays in the state of an estimator that are read-only or mapped; parameters stay as they are.
+
+    Raises
+    ------
+    ValueError
+        If the model was saved for prediction.
+    """
+    if hasattr(estimator, FOR_PREDICTION):
+        raise ValueError(
+            f"This {type(estimator).__name__} was saved with for_prediction=True and cannot learn "
+            "more rows: save it without, or call fit to train from the beginning."
+        )
+    for name, value in vars(estimator).items():
+        if name.startswith("_") or name.endswith("_"):  # all but parameters
+            vars(estimator)[name] = _owned(value)
+
+
+def forget_learned(estimator: Any) -> None:
+    """Make an estimator that was saved for prediction one that can learn, from the beginning."""
+    for name in (FOR_PREDICTION, "_predictor"):
+        vars(estimator).pop(name, None)
+
+
+def _owned(value: Any) -> Any:
+    """The value itself if all arrays in it can be written, so that what refers to it stays valid."""
+    if isinstance(value, np.ndarray):
+        return value if type(value) is np.ndarray and value.flags.writeable else np.array(value)
+    if not isinstance(value, list | tuple):
+        return value
+    parts = [_owned(each) for each in value]
+    if all(new is old for new, old in zip(parts, value, strict=True)):
+        return value
+    if isinstance(value, list):
+        return parts
+    return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)

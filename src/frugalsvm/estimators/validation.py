@@ -12,16 +12,17 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_n_features, _check_sample_weight, validate_data
 
 from frugalsvm.arrays.namespace import is_torch
+from frugalsvm.arrays.tensors import moments_of_tensor
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.moments import Moments, moments_of, scale_gamma
-from frugalsvm.estimators._tensors import moments_of_tensor, validated_tensor
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.lowrank.kernel_sum import KernelSum
 from frugalsvm.lowrank.own_kernel import OwnKernel
 
 __all__ = [
     "AS_IT_IS",
+    "bytes_per_slot",
     "check_choice",
     "check_classes_have_weight",
     "check_count",
@@ -36,9 +37,11 @@ __all__ = [
     "new_kernel",
     "parsed_bytes",
     "refuse_empty_classes",
+    "refuse_sparse",
     "refuse_unsuitable",
     "slots_for_budget",
     "validated_rows",
+    "validated_tensor",
     "values_of_path",
     "without_duplicates",
 ]
@@ -137,6 +140,31 @@ def validated_rows(
     X = X if isinstance(X, np.ndarray) else without_duplicates(X)
     refuse_unsuitable(estimator, X)
     return X
+
+
+def validated_tensor(estimator, X, *, reset: bool):
+    """A tensor of finite rows, where it is."""
+    if X.ndim != 2:
+        raise ValueError(f"Expected 2D array, got {X.ndim}D tensor instead.")
+    if X.shape[0] == 0 or X.shape[1] == 0:
+        raise ValueError(f"Found a tensor of shape {tuple(X.shape)} while at least one sample and feature is required.")
+    if X.is_floating_point() and not bool(X.isfinite().all()):
+        raise ValueError("Input X contains NaN or infinity.")
+    if reset:
+        estimator.n_features_in_ = X.shape[1]
+        vars(estimator).pop("feature_names_in_", None)
+    elif X.shape[1] != estimator.n_features_in_:
+        name = type(estimator).__name__
+        raise ValueError(f"X has {X.shape[1]} features, but {name} is expecting {estimator.n_features_in_} features.")
+    return X.detach()
+
+
+def refuse_sparse(estimator: Any, X: Any) -> None:
+    if issparse(X):
+        raise ValueError(
+            f"{type(estimator).__name__} takes dense rows, and X is a sparse matrix: project it first "
+            "(sklearn.decomposition.TruncatedSVD), or use ASSETClassifier or ASSETRegressor."
+        )
 
 
 def refuse_unsuitable(estimator, X) -> None:
@@ -312,6 +340,11 @@ def gamma_value(gamma, X, kernel) -> float:
 
 def _moments(X) -> Moments:
     return moments_of_tensor(X, _VARIANCE_ROWS) if is_torch(X) else moments_of(X)
+
+
+def bytes_per_slot(n_features: int, n_outputs: int, dtype) -> int:
+    """Bytes that prediction needs for one support vector."""
+    return np.dtype(dtype).itemsize * (n_features + 1 + n_outputs)
 
 
 def slots_for_budget(budget, bytes_per_slot: int) -> int | None:

@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from frugalsvm.auto import AutoSVC, AutoSVR
-from frugalsvm.auto._tables import number_names
+from frugalsvm.auto.tables import number_names
 from frugalsvm.estimators.validation import validated_rows
 from frugalsvm.export.models import PlainModel
 from frugalsvm.pipelines import StreamingScaler, StreamPipeline

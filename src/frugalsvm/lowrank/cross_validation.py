@@ -17,7 +17,11 @@ from frugalsvm.lowrank.problem import Problem, Sample
 from frugalsvm.lowrank.side_by_side import fits_side_by_side, solve_side_by_side
 from frugalsvm.lowrank.training import Training, solve_path
 
-__all__ = ["cross_validated"]
+__all__ = ["are_few", "cross_validated", "errors_left_out"]
+
+# Rows that tell how far quantiles are off, at least; and rows per feature with which quantiles hold by themselves.
+_LEAST_ROWS, _ROWS_FOR_FEATURE = 100, 100
+_MOST_LEFT_OUT, _FOLDS = 4000, 5
 
 
 def cross_validated(
@@ -76,3 +80,21 @@ def _side_by_side(problem, options, left_out, penalties, out):
         scores = arrays.single(problem.whitening.raw(found[:, :-1])) @ rows.T + arrays.single(found[:, -1:])
         out[:, :, is_out] = arrays.host(scores).reshape((len(penalties), problem.n_outputs, -1))
     return out
+
+
+def are_few(problem: Problem) -> bool:
+    """Whether the rows of a problem are so few that quantiles hold less often for new rows, but enough to tell."""
+    return bool(_LEAST_ROWS <= problem.n_rows <= _ROWS_FOR_FEATURE * problem.n_features)
+
+
+def errors_left_out(
+    problem: Problem, options: Options, rng: np.random.Generator, threads: Threads
+) -> tuple[np.ndarray, np.ndarray]:
+    """Errors (n, n_outputs) of rows, each of a machine without its fold, in units of the solver; and their weights."""
+    n_rows = problem.n_rows
+    some = min(n_rows, _MOST_LEFT_OUT)
+    folds = np.full(n_rows, -1)
+    folds[:some] = np.arange(some) % -(-_FOLDS * some // n_rows)
+    (scores,) = cross_validated(problem, options._replace(tell=None), folds, [problem.penalty], rng, threads)
+    targets, weights = (problem.arrays.host(each)[..., :some] for each in (problem.targets, problem.weights))
+    return (targets - scores[:, :some]).T.astype(np.float64), weights.astype(np.float64)

@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import unique_labels
 
 from frugalsvm._locks import exclusive, shared
 from frugalsvm.calibration import PlattCalibration
-from frugalsvm.estimators._in_order import chooses_in_order, for_stream, may_follow
+from frugalsvm.estimators.automatic import chooses_in_order, for_stream, may_follow
 from frugalsvm.estimators.caller_warnings import warn_caller
 from frugalsvm.estimators.metric import learns_metric
 from frugalsvm.estimators.unchanged import unchanged_on_error

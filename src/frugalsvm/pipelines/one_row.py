@@ -31,7 +31,7 @@ from frugalsvm.core.workspace import new_workspace
 from frugalsvm.estimators.bsgd_one_class import BSGDOneClassSVM
 from frugalsvm.estimators.bsgd_regressor import BSGDRegressor
 from frugalsvm.estimators.learner import BudgetedClassifier
-from frugalsvm.estimators.writable import prepare_to_learn
+from frugalsvm.estimators.unchanged import prepare_to_learn
 from frugalsvm.persist.savable import FOR_PREDICTION
 from frugalsvm.pipelines.clipping import KNEE, softened
 from frugalsvm.pipelines.watching import bounds_of, take_one

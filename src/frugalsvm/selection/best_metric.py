@@ -14,7 +14,9 @@ import numpy as np
 from frugalsvm.arrays.namespace import arrays_of, on_host
 from frugalsvm.compiling.threads import ONE_THREAD, Threads, blas_threads
 from frugalsvm.core.blocks import is_of_products
-from frugalsvm.core.metric import mapped
+from frugalsvm.core.capabilities import offers
+from frugalsvm.core.metric import Metric, mapped, new_metric
+from frugalsvm.core.moments import moments_of
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.metric_learning.agop import MOST_DIRECTIONS
 from frugalsvm.metric_learning.batches import leaves
@@ -33,7 +35,16 @@ from frugalsvm.metric_learning.machine import Rows, kernel_values
 from frugalsvm.selection.judging import Judgment, better_by, row_losses
 from frugalsvm.selection.widths import resources_on, with_best_width
 
-__all__ = ["KINDS", "BestMetric", "best_metric", "judged_metric", "kinds_of", "number_of_judges"]
+__all__ = [
+    "KINDS",
+    "BestMetric",
+    "as_usual",
+    "best_metric",
+    "judged_metric",
+    "kinds_of",
+    "number_of_judges",
+    "spreads_of",
+]
 
 KINDS = ("plain", "factors", "matrix")
 _JUDGE_SHARE, _MOST_JUDGES = 0.15, 2**14
@@ -215,3 +226,28 @@ class _Comparison(NamedTuple):
             other = self.judge(self.learn(polished, best.point), _SOME_LEAVES)
             best = min(best, other, key=lambda each: each.squared_error)
         return self.judge(best.point)
+
+
+# --- what a metric is made of, and what becomes of it ----------------------------------------------------------------
+
+
+def spreads_of(X: np.ndarray) -> np.ndarray:
+    """How far apart the values of each feature are: half the range of the middle 68 %, whatever outliers there are.
+
+    The standard deviation where most values are equal, and 0 where all are.
+    """
+    low, high = np.percentile(X, (16, 84), axis=0)
+    half, deviation = (high - low) / 2.0, (X - X[:1]).std(axis=0)  # differences: those of a constant are exactly 0
+    return np.where(half > 0, half, deviation)
+
+
+def as_usual(
+    A: np.ndarray, kernel: Any, X: np.ndarray, center: np.ndarray, scales: np.ndarray, narrowing: float
+) -> Metric:
+    """A metric under which rows are as far apart as without it, so that gamma means what it always means."""
+    before, after = moments_of(X), moments_of(mapped(X, A))
+    if offers(kernel, "l1"):
+        ratio = np.sqrt(before.var).sum() / max(np.sqrt(after.var).sum(), np.finfo(float).tiny)
+        return new_metric(ratio * A, center, scales, float(np.sqrt(narrowing) / ratio))
+    ratio = before.var.sum() / max(after.var.sum(), np.finfo(float).tiny)
+    return new_metric(np.sqrt(ratio) * A, center, scales, float(narrowing / ratio))

@@ -10,17 +10,55 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from frugalsvm.arrays.namespace import HOST
+from frugalsvm.arrays.sources import dense_rows
 from frugalsvm.compiling.threads import blas_threads
+from frugalsvm.lowrank.backends.compiled import CompiledStorage
+from frugalsvm.lowrank.backends.torch import TorchStorage
 from frugalsvm.lowrank.cross_validation import cross_validated
-from frugalsvm.selection.candidates import Candidate
-from frugalsvm.selection.neighborhoods import divided
-from frugalsvm.selection.problems import Examples, new_problem
+from frugalsvm.lowrank.nystroem import bare_nystroem, new_nystroem
+from frugalsvm.lowrank.options import Options
+from frugalsvm.lowrank.passes import Passes
+from frugalsvm.lowrank.problem import Problem
+from frugalsvm.lowrank.training import Data
 from frugalsvm.selection.ridge import ridge_scores
 from frugalsvm.selection.rounds import Entry, Round, judged_rows
-from frugalsvm.selection.task import Task
+from frugalsvm.selection.sampling import divided
+from frugalsvm.selection.task import Candidate, Machinery, Task
 from frugalsvm.selection.work import LOW_RANK, fit_work, largest_within
 
-__all__ = ["Start", "affordable_landmarks", "global_start", "low_rank_entries"]
+__all__ = ["Examples", "Start", "affordable_landmarks", "global_start", "low_rank_entries", "new_problem"]
+
+THRESHOLD = 1e-7  # share of the largest eigenvalue that is kept, as in estimators
+
+
+class Examples(NamedTuple):
+    """Rows in a random order: the first of them become landmarks."""
+
+    X: Any  # (n, d) array or CSR matrix, as a kernel sees it
+    targets: np.ndarray  # (n_outputs, n) float32: signs of classes, or values
+    weights: np.ndarray  # (n,) float32
+
+
+def new_problem(
+    kernel: Any, examples: Examples, n_landmarks: int, loss: Any, machinery: Machinery
+) -> tuple[Problem, Options]:
+    """A problem whose penalty is yet to be set, and the options of its solver."""
+    X, targets, weights = examples
+    arrays = machinery.arrays
+    storage = _storage(machinery, kernel, dense_rows(X[:n_landmarks]))
+    rows, whitening = storage.stored(Data(lambda: iter((X,)), X, targets, weights), np.arange(X.shape[0]))
+    targets, weights = (arrays.asarray(each, "float32") for each in (targets, weights))
+    return Problem(rows, targets, weights, loss, 0.0, whitening, True), storage.options(True)
+
+
+def _storage(machinery: Machinery, kernel, landmarks):
+    if machinery.arrays is HOST:
+        feature_map = new_nystroem(kernel, landmarks, THRESHOLD, None, Passes(machinery.threads))
+        return CompiledStorage(feature_map, machinery.memory, threads=machinery.threads)
+    feature_map, memory = bare_nystroem(kernel, landmarks), machinery.arrays.free_bytes()
+    return TorchStorage(machinery.arrays, feature_map, threshold=THRESHOLD, rank=None, memory=memory, dtype="float32")
+
 
 _SIZES = (64, 128, 256, 512, 1024, 2048, 4096, 8192)  # of landmarks
 _NEXT = 0.4  # of a fit, for the next value of a path

@@ -6,17 +6,16 @@ from frugalsvm.core.blocks import is_of_products
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.metric_learning.machine import Rows, standardized
 from frugalsvm.selection.best_metric import best_metric
-from frugalsvm.selection.candidates import View
-from frugalsvm.selection.task import Task
+from frugalsvm.selection.task import Task, View
 
-__all__ = ["METRIC", "MOST_ROWS", "learned_view", "number_of_judges", "softened"]
+__all__ = ["METRIC", "MOST_ROWS", "learned_view", "number_kept_out", "softened"]
 
 METRIC = "learned metric"
 MOST_ROWS = 2**16
 _SHARE, _MOST_JUDGES = 0.25, 2**14
 
 
-def number_of_judges(n_rows: int) -> int:
+def number_kept_out(n_rows: int) -> int:
     """How many rows are kept out of the learning, at least."""
     return min(int(_SHARE * n_rows), _MOST_JUDGES)
 

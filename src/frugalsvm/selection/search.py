@@ -19,13 +19,11 @@ from frugalsvm.cells.choosing import STEPS
 from frugalsvm.core.blocks import is_of_products
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
-from frugalsvm.selection.candidates import Candidate, View, gamma_for, similar_gamma
 from frugalsvm.selection.low_rank import Start, affordable_landmarks, global_start, low_rank_entries
-from frugalsvm.selection.metrics import MOST_ROWS, learned_view, number_of_judges, softened
-from frugalsvm.selection.neighborhoods import divided, neighborhoods
+from frugalsvm.selection.metrics import MOST_ROWS, learned_view, number_kept_out, softened
 from frugalsvm.selection.rounds import Entry, Round, best_of, in_order, is_better
-from frugalsvm.selection.sampling import random_order, sampled
-from frugalsvm.selection.task import Task
+from frugalsvm.selection.sampling import divided, neighborhoods, random_order, sampled
+from frugalsvm.selection.task import Candidate, Task, View, gamma_for, similar_gamma
 from frugalsvm.selection.work import CELLS, Clock, cell_work
 
 __all__ = ["Found", "Plan", "search"]
@@ -184,7 +182,7 @@ class _Search:
             self.notes.append("There was no time to learn a metric.")
             return []
         self.announce(f"learning a metric, which takes about {seconds:.0f} s")
-        others = self.order[number_of_judges(task.n_rows) :][:MOST_ROWS]
+        others = self.order[number_kept_out(task.n_rows) :][:MOST_ROWS]
         try:
             learned = learned_view(task, view, others, self._own_kernel)
         except np.linalg.LinAlgError:
@@ -267,7 +265,7 @@ class _Search:
         task, plan = self.task, self.plan
         fit, path = (min(work, self._left_work / 3.0) for work in (plan.low_rank_work, plan.path_work))
         n_components = plan.n_components or affordable_landmarks(task, task.n_rows, fit)
-        n_judges = min(number_of_judges(task.n_rows), _MOST_JUDGES)
+        n_judges = min(number_kept_out(task.n_rows), _MOST_JUDGES)
         index = self.order[:_MOST_ROWS]
         unseen = np.zeros(task.n_rows, bool)
         unseen[self.order[:n_judges]] = True

@@ -1,17 +1,97 @@
-"""What there is to learn, and where it is computed."""
+"""What there is to learn, and where; and candidates: a kernel with a width, for rows in one view or another.
 
+Rows are seen scaled, in proportion, or in a learned metric.
+"""
+
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 
 from frugalsvm.arrays.namespace import HOST
 from frugalsvm.cells.on_device import bytes_on_device
 from frugalsvm.cells.places import OnDevice, OnThreads, Place
 from frugalsvm.cells.solver import cell_bytes
 from frugalsvm.compiling.threads import Threads
-from frugalsvm.selection.candidates import View
+from frugalsvm.core.blocks import is_of_products
+from frugalsvm.core.kernels import KERNELS
+from frugalsvm.core.metric import mapped
+from frugalsvm.metric_learning.machine import median_distance
 
-__all__ = ["Machinery", "Task"]
+__all__ = ["Candidate", "Machinery", "Task", "View", "gamma_for", "new_view", "similar_gamma"]
+
+_CENTER_ROWS = 4096
+_START_WIDTHS = {"rbf": 1.0, "laplacian": 1.0, "matern12": 0.25, "matern32": 0.5, "matern52": 0.5}
+
+
+class View(NamedTuple):
+    """All rows, seen in one way; they are prepared when they are taken."""
+
+    name: str
+    rows_at: Callable[[Any], Any]  # (n, d) array or CSR matrix of some rows, by an index or a slice
+    width: int
+    is_sparse: bool
+    center: np.ndarray  # kernels of differences do not see it, but float32 does; zeros for sparse rows
+    metric: np.ndarray | None = None  # factors or a matrix
+    base: str = ""  # the view that a metric is for, if there is one
+
+    def take(self, index: Any) -> Any:
+        """Some rows, as a kernel sees them."""
+        rows = self.rows_at(index)
+        if issparse(rows):
+            rows = rows.astype(np.float32)
+            if self.metric is not None:
+                rows.data *= self.metric[rows.indices]
+            return rows
+        rows = rows - self.center
+        return np.ascontiguousarray(rows if self.metric is None else mapped(rows, self.metric), np.float32)
+
+    def dense(self, index: Any) -> np.ndarray:
+        """The same as an array, without columns of sparse rows that are zero in all of these, which may be many."""
+        rows = self.take(index)
+        return rows[:, np.union1d(rows.indices, 0)].toarray() if issparse(rows) else rows
+
+
+def new_view(name: str, rows_at: Callable[[Any], Any]) -> View:
+    first = rows_at(slice(0, _CENTER_ROWS))
+    center = np.zeros(first.shape[1]) if issparse(first) else first.mean(axis=0, dtype=np.float64)
+    return View(name, rows_at, first.shape[1], issparse(first), center)
+
+
+class Candidate(NamedTuple):
+    """A kernel with a width."""
+
+    view: str
+    kernel: str
+    gamma: float
+
+    def part(self) -> Any:
+        """The kernel as compiled code knows it."""
+        kernel: Any = KERNELS[self.kernel]
+        return kernel(gamma=float(self.gamma))
+
+    def narrower(self, factor: float) -> "Candidate":
+        """With distances multiplied by the root of a factor; those of L1 likewise."""
+        return self._replace(gamma=self.gamma * factor ** (1.0 if is_of_products(self.part()) else 0.5))
+
+
+def gamma_for(kernel: str, rows: np.ndarray, rng: np.random.Generator) -> float:
+    """A gamma to begin with: one over the median distance of rows, as the kernel measures it, or near that."""
+    part: Any = KERNELS[kernel]
+    distance = median_distance(part(gamma=1.0), np.asarray(rows, np.float64), rng)
+    return _START_WIDTHS[kernel] / (distance**2 if is_of_products(part(gamma=1.0)) else distance)
+
+
+def similar_gamma(candidate: Candidate, kernel: str, n_features: int) -> float:
+    """The gamma of another kernel that is about as wide: differences of rows are taken to be alike in all features."""
+    is_square, was_square = (is_of_products(KERNELS[each](gamma=1.0)) for each in (kernel, candidate.kernel))  # type: ignore[call-arg]
+    steepness = candidate.gamma / _START_WIDTHS[candidate.kernel]
+    if was_square and not is_square:
+        steepness = (steepness / n_features) ** 0.5
+    elif is_square and not was_square:
+        steepness = steepness**2 * n_features
+    return float(_START_WIDTHS[kernel] * steepness)
 
 
 class Machinery(NamedTuple):

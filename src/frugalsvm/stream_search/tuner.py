@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, colu
 
 from frugalsvm._locks import ThreadSafe, shared
 from frugalsvm.compiling.threads import Threads, blas_threads, thread_count
-from frugalsvm.estimators._in_order import may_follow
+from frugalsvm.estimators.automatic import may_follow
 from frugalsvm.estimators.bsgd import BSGDClassifier
 from frugalsvm.estimators.unchanged import LONG_BATCH, unchanged_on_error, undone_on_error
 from frugalsvm.estimators.validation import check_count, distinct_labels, validated_rows

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from frugalsvm.auto.words import candidate_words, machine_words
+from frugalsvm.auto.report import candidate_words, machine_words
 from frugalsvm.cli.console import Status
 from frugalsvm.selection.search import LOW_RANK
 from frugalsvm.words import counted, percent

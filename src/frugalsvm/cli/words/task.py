@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm.auto.targets import looks_continuous
+from frugalsvm.auto.tables import looks_continuous
 
 __all__ = ["Task", "many_classes", "task_of", "task_words"]
 

@@ -1,4 +1,4 @@
-"""Tensors of PyTorch as rows: checked where they are."""
+"""Tensors of PyTorch as rows, where they are: moments, and rows relative to an origin or in a metric."""
 
 from functools import reduce
 
@@ -6,26 +6,9 @@ from frugalsvm.core.metric import Metric, mapped
 from frugalsvm.core.moments import Moments, joined_moments
 from frugalsvm.core.origin import Origin
 
-__all__ = ["moments_of_tensor", "relative_tensor", "tensor_in_metric", "validated_tensor"]
+__all__ = ["moments_of_tensor", "relative_tensor", "tensor_in_metric"]
 
 _BLOCK_VALUES = 2**24
-
-
-def validated_tensor(estimator, X, *, reset: bool):
-    """A tensor of finite rows, where it is."""
-    if X.ndim != 2:
-        raise ValueError(f"Expected 2D array, got {X.ndim}D tensor instead.")
-    if X.shape[0] == 0 or X.shape[1] == 0:
-        raise ValueError(f"Found a tensor of shape {tuple(X.shape)} while at least one sample and feature is required.")
-    if X.is_floating_point() and not bool(X.isfinite().all()):
-        raise ValueError("Input X contains NaN or infinity.")
-    if reset:
-        estimator.n_features_in_ = X.shape[1]
-        vars(estimator).pop("feature_names_in_", None)
-    elif X.shape[1] != estimator.n_features_in_:
-        name = type(estimator).__name__
-        raise ValueError(f"X has {X.shape[1]} features, but {name} is expecting {estimator.n_features_in_} features.")
-    return X.detach()
 
 
 def moments_of_tensor(X, block_rows: int) -> Moments:
@@ -40,7 +23,7 @@ def moments_of_tensor(X, block_rows: int) -> Moments:
 
 def relative_tensor(X, origin: Origin, block_rows: int):
     """Rows relative to an origin, in float32, where they are."""
-    point = X.new_tensor(origin.point, dtype=float64_of(X))
+    point = X.new_tensor(origin.point, dtype=_float64_of(X))
     out = X.new_empty(X.shape, dtype=point.float().dtype)
     for start in range(0, X.shape[0], block_rows):
         out[start : start + block_rows] = X[start : start + block_rows].double() - point
@@ -49,7 +32,7 @@ def relative_tensor(X, origin: Origin, block_rows: int):
 
 def tensor_in_metric(X, metric: Metric):
     """Rows as the kernel sees them, in float32, where they are."""
-    center, A = (X.new_tensor(each, dtype=float64_of(X)) for each in (metric.center, metric.map))
+    center, A = (X.new_tensor(each, dtype=_float64_of(X)) for each in (metric.center, metric.map))
     out = X.new_empty((X.shape[0], metric.width), dtype=center.float().dtype)
     n_rows = max(1, _BLOCK_VALUES // X.shape[1])
     for start in range(0, X.shape[0], n_rows):
@@ -58,6 +41,6 @@ def tensor_in_metric(X, metric: Metric):
     return out
 
 
-def float64_of(X):
+def _float64_of(X):
     """The float64 of the library that a tensor is from."""
     return X[:0].double().dtype

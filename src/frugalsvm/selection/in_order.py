@@ -7,29 +7,24 @@ as the best, up to half a standard error, the widest is taken: it will know more
 first rows, about which all of them know nothing yet, do not count.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import clone, is_classifier
 
 from frugalsvm.arrays.namespace import is_torch, on_host
-from frugalsvm.budgeted.maintenance import new_policy
 from frugalsvm.budgeted.norm_constraint import Unconstrained
 from frugalsvm.budgeted.sgd import Parts, learn
-from frugalsvm.core.expansion import new_expansion
 from frugalsvm.core.experts import new_experts
-from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.losses import MARGIN
+from frugalsvm.core.moments import moments_of, scale_gamma
 from frugalsvm.core.schedules import Perceptron
-from frugalsvm.estimators._auto import AUTO, is_auto
-from frugalsvm.estimators.kernel_model import FIRST_SLOTS, bytes_per_slot
-from frugalsvm.estimators.validation import gamma_value, slots_for_budget
 from frugalsvm.selection.widths import Choice, has_width
 
-__all__ = ["ENOUGH_ROWS", "LEAST_ROWS", "choice_in_order", "chooses_in_order", "for_stream", "may_follow"]
+__all__ = ["ENOUGH_ROWS", "choice_in_order"]
 
-LEAST_ROWS = 500
+_LEAST_ROWS = 500
 ENOUGH_ROWS = 1500  # of fewer, ridge machines tell more (letter: 84.1 % right with 1000 rows, where this has 78.0 %)
 _MOST_ROWS = 2000
 _NOT_JUDGED = 0.2  # of the rows
@@ -37,41 +32,31 @@ _STANDARD_ERRORS = 0.5
 _FACTORS = 2.0 ** np.arange(-6, 7)  # of what is usual
 
 
-def chooses_in_order(estimator: Any) -> bool:
-    """Whether an estimator chooses gamma on rows in their order."""
-    forgets = getattr(estimator, "forgets", False) and is_auto(getattr(estimator, "gamma", None))
-    return forgets and is_classifier(estimator)
-
-
-def for_stream(estimator: Any) -> Any:
-    """A copy of an estimator that is to learn a stream: with all half-lives, unless something was said about that.
-
-    A search has no half-life: one of its candidates follows.
-    """
-    new = clone(estimator)
-    return new.set_params(half_life=AUTO) if may_follow(estimator) and hasattr(new, "half_life") else new
-
-
-def may_follow(estimator: Any) -> bool:
-    """Whether an estimator can learn with all half-lives, and nobody has said how fast it is to forget."""
-    return getattr(estimator, "may_follow", False)
-
-
-def choice_in_order(estimator: Any, X, targets, alpha: float) -> Choice | None:
+def choice_in_order(
+    kernel: Any, X: Any, targets: Callable[[], np.ndarray], alpha: float, new_store: Callable[..., tuple]
+) -> Choice | None:
     """Gamma for the first rows, as the kernel will see them; None where they are too few, or have no width.
 
-    ``targets()`` has signs of classes, shape (n_outputs, n).
+    Parameters
+    ----------
+    kernel : type
+    X : array or CSR matrix
+    targets : callable
+        Returns signs of classes, shape (n_outputs, n).
+    alpha : float
+        Strength of the regularization.
+    new_store : callable
+        ``new_store(n_features, n_outputs, dtype, n_experts=)`` returns a policy and a model that has learned nothing.
     """
-    part: Any = KERNELS.get(estimator.kernel)
-    if not has_width(part) or X.shape[0] < LEAST_ROWS:
+    if not has_width(kernel) or X.shape[0] < _LEAST_ROWS:
         return None
     X = on_host(X[:_MOST_ROWS]) if is_torch(X) else X[:_MOST_ROWS]
     signs = targets()[:, : X.shape[0]]
     labels = (signs[0] > 0).astype(np.int64) if len(signs) == 1 else signs.argmax(axis=0)
-    usual = gamma_value("scale", X, part)
+    usual = scale_gamma(moments_of(X), kernel)
     if not issparse(X):
         X = np.ascontiguousarray(X - X.mean(axis=0))  # rounding: only differences count
-    rates = [_error_rate(estimator, part(usual * factor), X, labels, len(signs), alpha) for factor in _FACTORS]
+    rates = [_error_rate(kernel(usual * factor), X, labels, len(signs), alpha, new_store) for factor in _FACTORS]
     n_judged = X.shape[0] - int(_NOT_JUDGED * X.shape[0])
     least = min(rates)
     slack = _STANDARD_ERRORS * (least * (1.0 - least) / n_judged) ** 0.5
@@ -79,12 +64,10 @@ def choice_in_order(estimator: Any, X, targets, alpha: float) -> Choice | None:
     return Choice(usual * float(_FACTORS[best]), usual, 1.0, False, 1.0, rates[best])
 
 
-def _error_rate(estimator, kernel, X, labels, n_outputs, alpha) -> float:
-    budget = slots_for_budget(estimator.budget, bytes_per_slot(X.shape[1], n_outputs, X.dtype))
-    experts, policy = new_experts(n_outputs, alpha), new_policy(estimator.maintenance, budget)
+def _error_rate(kernel, X, labels, n_outputs, alpha, new_store) -> float:
+    experts = new_experts(n_outputs, alpha)
+    policy, model = new_store(X.shape[1], n_outputs, X.dtype, n_experts=len(experts.clocks))
     parts = Parts(experts, kernel, Perceptron(1.0, MARGIN), policy, Unconstrained())
-    n_slots = FIRST_SLOTS if budget is None else budget + 1
-    model = new_expansion(n_slots, X.shape[1], experts.n_outputs, X.dtype)
     n_first = int(_NOT_JUDGED * X.shape[0])
     parts, model = learn(parts, model, X[:n_first], labels[:n_first])
     n_before = int(experts.counts[0]["n_wrong"])

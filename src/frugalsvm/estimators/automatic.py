@@ -4,12 +4,13 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import is_regressor
+from sklearn.base import clone, is_classifier, is_regressor
 
 from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.core.kernels import KERNELS
-from frugalsvm.estimators.metric import some_rows
+from frugalsvm.estimators.constraints import AUTO, is_auto
 from frugalsvm.estimators.validation import gamma_value
+from frugalsvm.selection.sampling import some_rows
 from frugalsvm.selection.widths import (
     LEAST_ROWS,
     N_LANDMARKS,
@@ -20,9 +21,8 @@ from frugalsvm.selection.widths import (
     most_rows,
 )
 
-__all__ = ["AUTO", "choice_of", "chooses", "is_auto"]
+__all__ = ["choice_of", "chooses", "chooses_in_order", "for_stream", "may_follow"]
 
-AUTO = "auto"
 _LEAST_STREAM_ROWS = 1000  # of a first batch: it must be like the stream
 # Factor of the usual gamma. Where the last rows of a first batch are like none before them, nothing predicts them, and
 # the widest kernel does least harm; that says nothing of rows to come (LASVM on Covertype in order: 80.2 % for 85.2).
@@ -30,16 +30,31 @@ _WIDEST_OF_STREAM = 0.5
 _LEAST_C, _LARGEST_C = 1.0, 100.0  # less is what is usual; beyond, rounding and time are worse
 
 
-def is_auto(value: Any) -> bool:
-    """Whether a parameter, of any type, is "auto"."""
-    return isinstance(value, str) and value == AUTO
-
-
 def chooses(estimator: Any) -> bool:
     """Whether an estimator has a parameter that is chosen from rows."""
     alpha = getattr(estimator, "alpha", None)  # takes the place of C, where there are both
     strength = getattr(estimator, "C", None) if alpha is None else alpha
     return any(map(is_auto, (strength, getattr(estimator, "gamma", None), getattr(estimator, "epsilon", None))))
+
+
+def chooses_in_order(estimator: Any) -> bool:
+    """Whether an estimator chooses gamma on rows in their order."""
+    forgets = getattr(estimator, "forgets", False) and is_auto(getattr(estimator, "gamma", None))
+    return forgets and is_classifier(estimator)
+
+
+def for_stream(estimator: Any) -> Any:
+    """A copy of an estimator that is to learn a stream: with all half-lives, unless something was said about that.
+
+    A search has no half-life: one of its candidates follows.
+    """
+    new = clone(estimator)
+    return new.set_params(half_life=AUTO) if may_follow(estimator) and hasattr(new, "half_life") else new
+
+
+def may_follow(estimator: Any) -> bool:
+    """Whether an estimator can learn with all half-lives, and nobody has said how fast it is to forget."""
+    return getattr(estimator, "may_follow", False)
 
 
 def choice_of(estimator: Any, X, targets, weights, *, whole: bool) -> Choice | None:

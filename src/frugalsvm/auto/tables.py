@@ -1,8 +1,13 @@
-"""What users pass: arrays, sparse matrices, or data frames with numbers, dates, clock times, categories and text."""
+"""What users pass: arrays, sparse matrices, or data frames with numbers, dates, clock times, categories and text.
 
+From these to rows, in one way or another (`Way`); and what labels are, classes or numbers.
+"""
+
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 
 from frugalsvm._stored import stored
 from frugalsvm.pipelines.coded import coded, is_nothing, tells_rows_apart
@@ -18,10 +23,27 @@ from frugalsvm.pipelines.frames import (
     split_frame,
     values_of,
 )
-from frugalsvm.pipelines.rows import is_pair
+from frugalsvm.pipelines.pipeline import StreamPipeline
+from frugalsvm.pipelines.rows import LabeledRows, is_pair
 from frugalsvm.streams.dates import DateColumn, date_column, days_of
 
-__all__ = ["Layout", "as_input", "encoder_for", "layout_of", "number_names"]
+__all__ = [
+    "Layout",
+    "Way",
+    "as_input",
+    "encoder_for",
+    "layout_of",
+    "looks_continuous",
+    "may_stay_unscaled",
+    "number_names",
+]
+
+_TYPICAL_ROWS, _TYPICAL_BYTES = 100, 2**18  # that are kept for explanations
+_ALIKE, _UNLIKE = 1.2, 100.0  # largest ratio of scales that scaling does not change; that may be left as it is
+_MOST = (0.1, 0.9)  # quantiles of scales that count for it
+_FAR = 1e15  # from 1, as scales of rows that are left as they are
+_MANY_VALUES = 100  # different whole numbers, beyond which they are no classes
+_SEVERAL_VALUES, _ROWS_OF_EACH = 20, 4  # nor if there are several, with fewer rows of each
 
 # Categories up to which each has a feature. Means tell as much of what a category adds, and less of what it changes:
 # the AUC of LocalSVC was lower by .01 where it changed the effect of a number. But features take time for each row.
@@ -187,3 +209,73 @@ def number_names(X: Any, layout: Layout) -> list[str]:
     """Names of the columns that `as_input` makes numbers of, in their order: dates come last."""
     layout = _with_kinds(layout, X)
     return [*(layout.numbers or ()), *(name for name, _ in layout.dates)]
+
+
+def looks_continuous(y: np.ndarray, distinct: np.ndarray | None = None) -> bool:
+    """Whether labels are numbers rather than classes: fractions, or very many whole numbers.
+
+    ``distinct`` are the distinct ones, where they are known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> looks_continuous(np.array([1.5, 2.0])), looks_continuous(np.arange(10) % 3), looks_continuous(np.arange(999))
+    (True, False, True)
+    """
+    if y.dtype.kind not in "iuf":
+        return False
+    distinct = np.unique(y) if distinct is None else distinct
+    if not (distinct == np.floor(distinct)).all():
+        return True
+    n_values = len(distinct)
+    return n_values > _MANY_VALUES or (n_values > _SEVERAL_VALUES and _ROWS_OF_EACH * n_values > len(y))
+
+
+class Way(NamedTuple):
+    """A way to prepare rows."""
+
+    pipeline: StreamPipeline
+    given: LabeledRows  # rows before they are prepared
+
+    def rows_at(self, index: Any) -> Any:
+        """Some rows, prepared."""
+        return self.pipeline.prepared_rows(self.given, index, dtype=np.float32).X
+
+    def all_rows(self) -> LabeledRows:
+        """All of them; those in float32, which a machine may overwrite, nobody else has.
+
+        Others are not rounded here: far from zero, that is for the machine, which first subtracts its origin.
+        """
+        rows = self.pipeline.prepared_rows(self.given, dtype=np.float32)
+        if issparse(rows.X) or rows.X.dtype != np.float32 or not np.may_share_memory(rows.X, self.given.X):
+            return rows
+        return rows._replace(X=rows.X.copy(order="C"))
+
+    def rows_of(self, numbers: np.ndarray | None) -> Callable[[Any], Any]:
+        """How to take those of the rows that have some numbers; None is all."""
+        return self.rows_at if numbers is None else lambda index: self.rows_at(numbers[index])
+
+    def typical_rows(self, rng: np.random.Generator) -> Any:
+        """Some rows, drawn at random by their weights, in float32."""
+        rows = self.given
+        n_rows, width = rows.X.shape
+        bytes_each = 4 * width if not issparse(rows.X) else 8 * rows.X.nnz / n_rows
+        shares = None if rows.weights is None else rows.weights / rows.weights.sum()
+        n_known = n_rows if shares is None else int(np.count_nonzero(shares))
+        n_kept = min(_TYPICAL_ROWS, n_known, max(1, int(_TYPICAL_BYTES / max(bytes_each, 1))))
+        chosen = rng.choice(n_rows, n_kept, replace=False, p=shares)
+        return self.rows_at(np.sort(chosen)).astype(np.float32)
+
+
+def may_stay_unscaled(pipeline: StreamPipeline) -> bool:
+    """Whether columns may have one unit, such as pixels or counts: they are also tried as they are."""
+    scaler = pipeline.scaler_
+    if scaler is None:
+        return False
+    scales = scaler.scale_[~scaler.constant_]
+    if not len(scales):
+        return False
+    if not 1.0 / _FAR < scales.min() <= scales.max() < _FAR:  # float32 has no room for their squares
+        return False
+    low, high = np.quantile(scales, _MOST)  # a few columns that hardly vary would have no effect as they are
+    return not scaler.centres_ or bool(_ALIKE < high / low < _UNLIKE)
