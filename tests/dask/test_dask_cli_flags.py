@@ -33,7 +33,7 @@ def run(client, monkeypatch, tmp_path):
     """Runs a command; ``--dask`` is that cluster."""
 
     @contextmanager
-    def inside(address, tls):
+    def inside(flags):
         with client.as_current():
             yield client
 

@@ -7,14 +7,14 @@ from typing import Annotated, Any
 import typer
 
 from frugalsvm.cli.errors import check_folder, reported
-from frugalsvm.cli.flags import Device, Json, ModelFile, data_options, reading_flags, wrong
+from frugalsvm.cli.flags import READ_ROWS, Device, Json, ModelFile, data_options, with_flags, wrong
 
 __all__ = ["evaluate"]
 
 _WINDOW_ROWS = 1000
 
 
-@reading_flags()
+@with_flags(*READ_ROWS)
 def evaluate(
     model: ModelFile,
     prequential: Annotated[

@@ -6,14 +6,14 @@ from typing import Annotated, Any
 import typer
 
 from frugalsvm.cli.errors import check_folder, reported
-from frugalsvm.cli.flags import Json, ModelFile, data_options, reading_flags
+from frugalsvm.cli.flags import READ_ROWS, Json, ModelFile, data_options, with_flags
 
 __all__ = ["explain"]
 
 _EXACT_ROWS, _SAMPLED_ROWS, _PERMUTATIONS = 1000, 50, 4
 
 
-@reading_flags()
+@with_flags(*READ_ROWS)
 def explain(
     model: ModelFile,
     background: Annotated[

@@ -9,12 +9,12 @@ from typing import Annotated, Any
 import typer
 
 from frugalsvm.cli.errors import reported
-from frugalsvm.cli.flags import Device, ModelFile, data_options, reading_flags, wrong
+from frugalsvm.cli.flags import READ_ROWS, Device, ModelFile, data_options, with_flags, wrong
 
 __all__ = ["predict"]
 
 
-@reading_flags()
+@with_flags(*READ_ROWS)
 def predict(
     model: ModelFile,
     output: Annotated[

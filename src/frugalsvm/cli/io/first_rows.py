@@ -10,8 +10,7 @@ import numpy as np
 from frugalsvm.cli.catalogue import CATALOGUE, CLASSES
 from frugalsvm.cli.console import tell
 from frugalsvm.cli.data import FIRST_ROWS, Opened, open_data
-from frugalsvm.cli.flags import YES_OR_NO
-from frugalsvm.cli.options import DataOptions
+from frugalsvm.cli.options import YES_OR_NO, DataOptions
 from frugalsvm.cli.words.data_report import tell_notes
 from frugalsvm.cli.words.task import many_classes, task_of, task_words
 from frugalsvm.pipelines import ColumnEncoder, MissingValueFiller
