@@ -37,9 +37,8 @@ class Opened(NamedTuple):
 
 def name_features(model: Any, stream: Any) -> None:
     """Let what a pipeline says of features name the columns of a table."""
-    schema = getattr(stream, "schema", None)
-    if schema is not None:
-        model.names_in_messages = schema.numbers
+    if stream.schema is not None:
+        model.names_in_messages = stream.schema.numbers
 
 
 def open_data(

@@ -101,7 +101,7 @@ def evaluate(
         if curve is not None:
             write_curve(curve_rows, curve)
     if as_json:
-        counts = {"bad_lines": getattr(opened.stream, "n_bad", 0), **opened.surprises.counts()}
+        counts = {"bad_lines": opened.stream.n_bad, **opened.surprises.counts()}
         print_json({**results, **counts, **({"curve": curve_rows} if prequential else {})})
     else:
         print_evaluation(results, curve_rows, f"{model.name} on {options.name}")
@@ -134,5 +134,5 @@ def _tell_doubts(labels: Any, classes: Any, stream: Any) -> None:
         raise ValueError(f"{found}, and the model knows {few(classes.tolist())}: is --label the right column?")
     if len(labels) == 1:
         tell(f"warning: all rows of {stream.name} have the label {labels.tolist()[0]!r}: accuracy says little")
-    if n := getattr(stream, "n_unlabeled", 0):
+    if n := stream.n_unlabeled:
         tell(f"note: {n:,} {'row' if n == 1 else 'rows'} without a label: left out")

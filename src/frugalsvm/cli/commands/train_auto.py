@@ -49,18 +49,19 @@ def train_auto(request: Request) -> Outcome:
     examined = examine(request.data._replace(shuffle="no"), opening=partial(open_data, of_classes=False))
     read = read_rows(examined.batches, _MEMORY_SHARE)
     task = task_of(np.concatenate([batch.y for batch in read.batches]), request.flags["task"])
-    if not read.is_whole and not request.data.is_read_once:
-        instead = "bsgd" if task.classifies else "bsgd-regressor"
+    if not read.is_whole:
+        instead = None if request.data.is_read_once else "bsgd" if task.classifies else "bsgd-regressor"
         words = f"{instead} learns it instead, one batch after the other, as a stream (-a {instead})"
-        tell(_too_large(examined, read.n_bytes, words))
-        return train_stream(request._replace(options=request.options._replace(algorithm=instead)))
+        if instead is None:
+            words = f"its first {counted(len(task.y), 'row')} are learned, and no others"
+        what = f"{examined.name} has more rows than there is memory for"
+        tell(f"note: {what} ({read.n_bytes / 2**30:.2f} GiB were read): {words}.")
+        if instead is not None:
+            return train_stream(request._replace(options=request.options._replace(algorithm=instead)))
     examined.tell(quiet=quiet)
     X, _, weights = joined_rows(read.batches, lambda batch: batch.y)
-    if not read.is_whole:
-        kept = f"its first {counted(len(task.y), 'row')} are learned, and no others"
-        tell(_too_large(examined, read.n_bytes, kept))
     if (values := np.unique(task.y)).size == 1:
-        what = f"{examined.opened.stream.name} has one label only, {values[0].item()!r}"
+        what = f"{examined.name} has one label only, {values[0].item()!r}"
         raise ValueError(f"{what}: there is nothing to classify. Is --label the right column?")
     if not quiet:
         tell(f"note: {task_words(task, examined.label)}")
@@ -95,11 +96,6 @@ def fit_auto(
     with SearchProgress(time_budget, quiet=quiet) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", ManyClassesWarning)  # in the words of Python
         return model.fit(rows, task.y, weights, feature_names=names, callback=progress)
-
-
-def _too_large(examined: Examined, n_bytes: int, instead: str) -> str:
-    name = examined.opened.stream.name
-    return f"note: {name} has more rows than there is memory for ({n_bytes / 2**30:.2f} GiB were read): {instead}."
 
 
 def _saved(auto: Any, task: Task, examined: Examined, request: Request, seconds: float) -> Outcome:

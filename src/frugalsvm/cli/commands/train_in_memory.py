@@ -40,7 +40,7 @@ def train_in_memory(request: Request) -> Outcome:
         data, stream = examined.data, examined.opened.stream
         examined.tell(quiet=quiet)
         tell_task(examined, options.algorithm, quiet=quiet)
-        batches = _read(examined.batches, stream.name)
+        batches = _read(examined.batches, examined.name)
         progress = Progress(task=task)
         progress.rows = progress.learned = sum(batch.n_rows for batch in batches)
         started = time.perf_counter()

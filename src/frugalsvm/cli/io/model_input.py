@@ -81,10 +81,9 @@ def _checked(model: Any, opened: Opened, surprises: Surprises, *, labeled: bool)
 
 def surprises_in(model: Any, rows: Any, stream: Any) -> Surprises:
     """What rows of a stream have that the training data of a model had not."""
-    schema = getattr(stream, "schema", None)
     if not isinstance(model, StreamPipeline):
         return Surprises()
-    return model.surprises(rows, None if schema is None else schema.numbers)
+    return model.surprises(rows, None if stream.schema is None else stream.schema.numbers)
 
 
 def _check_columns(model: Any, batch: Any, source: str) -> None:

@@ -36,8 +36,8 @@ class Outcome(NamedTuple):
 
     def having_read(self, stream: Any) -> "Outcome":
         """The same with what a stream has left out."""
-        bad_lines = tuple(getattr(stream, "bad_examples", ()))[:SHOWN_BAD_LINES]
-        return self._replace(n_bad=getattr(stream, "n_bad", 0), bad_lines=bad_lines, counts=counts_of(stream))
+        bad_lines = tuple(stream.bad_examples[:SHOWN_BAD_LINES])
+        return self._replace(n_bad=stream.n_bad, bad_lines=bad_lines, counts=counts_of(stream))
 
     def results(self) -> dict[str, Any]:
         """For scripts."""
