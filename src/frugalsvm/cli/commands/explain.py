@@ -80,20 +80,15 @@ def explain(
 
 def _first_rows(fitted: Any, model: Path, options: Any, n_rows: int, labeled: bool) -> tuple[Any, Any]:
     """The first rows of the data, as the model takes them, and what they have that its training data had not."""
-    import numpy as np
-
+    from frugalsvm.cli.io.first_rows import peeked
     from frugalsvm.cli.io.model_input import open_for, surprises_in
-    from frugalsvm.streams.batch import rows_of, rows_taken, stacked
+    from frugalsvm.streams.batch import rows_between, rows_of, stacked
 
-    opened, parts, left = open_for(fitted, model, options, has_labels=labeled), [], n_rows
-    for batch in opened.batches:
-        parts.append(batch if batch.n_rows <= left else rows_taken(batch, np.arange(left)))
-        left -= batch.n_rows
-        if left <= 0:
-            break
-    if not parts:
+    opened = open_for(fitted, model, options, has_labels=labeled)
+    first, _ = peeked(opened.batches, n_rows)
+    if not first:
         raise ValueError(f"{opened.stream.name} has no rows.")
-    found = rows_of(stacked(parts))
+    found = rows_of(rows_between(stacked(first), 0, n_rows))
     return found, surprises_in(fitted, found, opened.stream)
 
 

@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import Any
 
-from frugalsvm.cli.commands.candidates import flags_of, settings_for
+from frugalsvm.cli.commands.candidates import flags_of, options_with, settings_for
 from frugalsvm.cli.commands.new_model import classes_for
 from frugalsvm.cli.console import tell
 from frugalsvm.cli.io.first_rows import Examined, check_classes, check_enough, check_size, prepared
 from frugalsvm.cli.io.saved_run import save_run
 from frugalsvm.cli.io.stream_run import StreamRun
-from frugalsvm.cli.options import DataOptions, TrainOptions, scale_flag
+from frugalsvm.cli.options import DataOptions, TrainOptions
 from frugalsvm.cli.words.data_report import tell_end
 from frugalsvm.cli.words.tune_outcome import TuneOutcome
 from frugalsvm.pipelines import StreamPipeline
@@ -71,7 +71,6 @@ class _Search(StreamRun):
         check_enough(examined, first.y)
         self.grid, tuner = settings_for(first, options, self.budgets)
         model = StreamPipeline(tuner, scale=first.scale, encoder=first.encoder, impute=impute)
-        self.options = options._replace(scale=scale_flag(first.scale))
         return model, sorted(set(first.y.tolist()))
 
     # --- what was found ------------------------------------------------------------------------------------
@@ -83,12 +82,12 @@ class _Search(StreamRun):
         return sorted(pairs, key=lambda pair: (-(pair[1]["dropped_at"] or float("inf")), -(pair[1]["accuracy"] or 0.0)))
 
     def _flags(self, settings: dict[str, Any]) -> dict[str, Any]:
-        return flags_of(self.options, settings, self.options.scale)
+        return flags_of(self.options, settings, self.model.scale)
 
     def save(self, output: Path) -> None:
         """Write the best candidate as a model of its own."""
         settings = self._ranked[0][0]
-        best = self.options._replace(**{k: settings[k] for k in ("gamma", "strength", "budget")})
+        best = options_with(self.options, settings, self.model.scale)
         chosen = {"algorithm": best.algorithm, **settings, "scale": self.model.scale}
         chosen["labels"] = self.model.classes_.tolist()
         model = self.model.adopt(self.model.estimator_.best_estimator_)

@@ -30,6 +30,7 @@ __all__ = [
     "chosen_scale",
     "examine",
     "many_texts",
+    "peeked",
     "prepared",
     "tell_labels",
     "tell_task",
