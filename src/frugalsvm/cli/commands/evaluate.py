@@ -45,9 +45,7 @@ def evaluate(
         if value is not None and not prequential:
             raise wrong(flag, "it needs --prequential.")
     with reported(of_model=model):
-        from frugalsvm.cli.catalogue import CLASSES, NOVELTIES
-        from frugalsvm.cli.io.model_input import device_arguments, open_for, tell_surprises
-        from frugalsvm.cli.words.data_report import tell_skipped
+        from frugalsvm.cli.io.model_input import device_arguments, open_for, tell_left_out
         from frugalsvm.explain.model_contents import task_of_model
         from frugalsvm.metrics.collected import scores_for
         from frugalsvm.metrics.windows import Curve
@@ -55,6 +53,7 @@ def evaluate(
         from frugalsvm.persist.savable import FOR_PREDICTION
         from frugalsvm.pipelines.prequential import learned_in_turn
         from frugalsvm.streams.batch import labels_of, rows_of
+        from frugalsvm.words import CLASSES, NOVELTIES
 
         if curve is not None:
             check_folder(curve)
@@ -91,8 +90,7 @@ def evaluate(
         if not scores.n_examples:
             raise ValueError(f"{opened.stream.name} has no rows.")
         results, curve_rows = scores.results(), windows.rows()
-        tell_skipped(opened.stream, of_model=True)
-        tell_surprises(opened.surprises)
+        tell_left_out(opened)
         if task == CLASSES:
             _tell_doubts(scores.labels, fitted.classes_, opened.stream)
     with reported():

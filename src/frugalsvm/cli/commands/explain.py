@@ -40,14 +40,13 @@ def explain(
     **reading: Any,
 ) -> None:
     """Show how much each column raised or lowered the prediction of each row, and which columns matter."""
-    from frugalsvm.cli.console import print_json
+    from frugalsvm.cli.console import print_json, tell
     from frugalsvm.cli.words.page import Page, print_written
 
     options = data_options(reading)
     with reported(of_model=model):
         if html is not None:
             check_folder(html)
-        from frugalsvm.cli.io.model_input import tell_surprises
         from frugalsvm.explain import has_exact_shares
         from frugalsvm.persist import load
 
@@ -57,7 +56,8 @@ def explain(
         if usual not in (None, "auto"):
             usual, words = _sampled_rows(fitted, model, options._replace(source=background), background_rows, labeled)
         X, surprises = _first_rows(fitted, model, options, n_rows, labeled)
-        tell_surprises(surprises)
+        for sentence in surprises.sentences():
+            tell(f"warning: {sentence}")
         found = _explained(fitted, model, X, usual)
         if words:
             found.background = words

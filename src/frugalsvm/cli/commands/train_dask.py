@@ -39,8 +39,7 @@ def train_dask(request: Request) -> Outcome:
         if not quiet and "dashboard" in client.scheduler_info()["services"]:  # schedulers may do without
             tell(f"Dask dashboard: {client.dashboard_link}")
         table = read_table(data, labels=labels)
-        notes = [*table.notes, *([] if table.predicted is None else [table.predicted])]
-        for note in () if quiet else notes:
+        for note in () if quiet else table.notes:
             tell(f"note: {note}")
         if table.doubt is not None:
             tell(f"warning: {table.doubt}")

@@ -18,7 +18,7 @@ from frugalsvm.pipelines.encoder import joined
 from frugalsvm.pipelines.scaling import new_scaler
 from frugalsvm.streams import StreamError
 from frugalsvm.streams.batch import labels_of, stacked
-from frugalsvm.streams.columns import LABEL_NAMES
+from frugalsvm.streams.columns import LABEL_NAMES, Schema
 
 __all__ = [
     "Examined",
@@ -28,7 +28,9 @@ __all__ = [
     "check_numbers",
     "check_size",
     "chosen_scale",
+    "described",
     "examine",
+    "left_out_notes",
     "many_texts",
     "peeked",
     "prepared",
@@ -108,10 +110,8 @@ def examine(
     schema = opened.stream.schema
     if schema is not None:
         unused = _unused_columns(data, first)
-        notes += [f"column {name!r} has {what}: it is left out (--categorical {quote(name)} keeps it)"
-                  for name, what in unused.items()]  # fmt: skip
-        roles = [(column.name, column.kind, column.role) for column in schema.columns]
-        data = data._replace(columns=[[n, kind, "ignored" if n in unused else role] for n, kind, role in roles])
+        notes += left_out_notes(unused)
+        data = data._replace(columns=described(schema, unused))
         if unused:
             if not schema.numbers and len(unused) == len(schema.strings):
                 raise ValueError(f"{opened.stream.name} has no column to learn from: {notes[-1]}.")
@@ -150,6 +150,17 @@ def _unused_columns(data: DataOptions, first: list) -> dict[str, str]:
 def many_texts(values: list[str]) -> str | None:
     """What to say of a column of text whose values are nearly all different; None for others."""
     return f"{len(set(values)):,} different texts in {len(values):,} rows" if tells_rows_apart(values) else None
+
+
+def left_out_notes(unused: dict[str, str]) -> list[str]:
+    """Sentences about columns that are left out."""
+    keeps = "it is left out (--categorical {} keeps it)"
+    return [f"column {name!r} has {what}: {keeps.format(quote(name))}" for name, what in unused.items()]
+
+
+def described(schema: Schema, unused: Container[str]) -> list[list[str]]:
+    """Name, kind and role of each column, as model files have them."""
+    return [[c.name, c.kind, "ignored" if c.name in unused else c.role] for c in schema.columns]
 
 
 def _without(batch: Any, names: Container[str]) -> Any:
