@@ -6,11 +6,12 @@ likely, the source is read once, in its order, and memory holds a pile at a time
 
 from __future__ import annotations
 
+import copy
 import pickle
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -19,29 +20,38 @@ from frugalsvm.streams.bad_lines import StreamError
 from frugalsvm.streams.batch import Batch, dropped, rebatched, rows_taken, stacked
 from frugalsvm.streams.stream_wrapper import StreamWrapper
 
-__all__ = ["Permuted"]
+__all__ = ["Permuted", "Reordered"]
 
 MEMORY_BYTES = 1 << 28
 N_PILES = 64
 _BYTES_OF_TEXT = 64  # roughly, for a short text
 
 
-class Permuted(StreamWrapper):
-    """A stream in random order; made by `shuffled`."""
+class Reordered(StreamWrapper):
+    """A stream in another order, the same in every pass: subclasses define ``_mixed``."""
 
     def __init__(self, stream: Any, seed: int, start: int) -> None:
         super().__init__(stream)
         self.seed, self.start = seed, start
 
-    def from_row(self, start: int) -> Permuted:
-        """The same order, from another row on; all rows are read for it."""
-        return Permuted(self.stream.from_row(self.stream.start), self.seed, start)
+    def from_row(self, start: int) -> Self:
+        """The same order, from another row on; all rows before it are read for it."""
+        other = copy.copy(self)
+        other.stream, other.start = self.stream.from_row(self.stream.start), start
+        return other
 
     def __iter__(self) -> Iterator[Batch]:
         batches = rebatched(self._mixed(), self.stream.batch_rows, self.stream.start)
         if self.start <= self.stream.start:
             return batches
         return rebatched(dropped(batches, self.start - self.stream.start), self.stream.batch_rows, self.start)
+
+    def _mixed(self) -> Iterator[Batch]:
+        raise NotImplementedError
+
+
+class Permuted(Reordered):
+    """A stream in random order; made by `shuffled`."""
 
     def _mixed(self) -> Iterator[Batch]:
         rng = np.random.default_rng(self.seed)

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from frugalsvm.exceptions import ParameterError
-from frugalsvm.streams.batch import Batch, dropped, rebatched, rows_between, rows_taken, stacked
-from frugalsvm.streams.permutation import Permuted
-from frugalsvm.streams.stream_wrapper import StreamWrapper
+from frugalsvm.streams.batch import Batch, rows_between, rows_taken, stacked
+from frugalsvm.streams.permutation import Permuted, Reordered
 
 __all__ = ["Shuffled", "shuffled"]
 
@@ -86,23 +85,12 @@ def _others(batch: Batch) -> dict[Any, NDArray]:
     return {name: values for name, values in parts.items() if values is not None}
 
 
-class Shuffled(StreamWrapper):
+class Shuffled(Reordered):
     """A stream in another order; made by `shuffled`."""
 
     def __init__(self, stream: Any, buffer_rows: int, seed: int, start: int) -> None:
-        super().__init__(stream)
-        self.buffer_rows, self.seed, self.start = buffer_rows, seed, start
-
-    def from_row(self, start: int) -> Shuffled:
-        """The same order, from another row on; rows before it are read and left out."""
-        return Shuffled(self.stream.from_row(self.stream.start), self.buffer_rows, self.seed, start)
-
-    def __iter__(self) -> Iterator[Batch]:
-        batches = rebatched(self._mixed(), self.stream.batch_rows, self.stream.start)
-        if self.start <= self.stream.start:
-            return batches
-        rest = dropped(batches, self.start - self.stream.start)
-        return rebatched(rest, self.stream.batch_rows, self.start)
+        super().__init__(stream, seed, start)
+        self.buffer_rows = buffer_rows
 
     def _mixed(self) -> Iterator[Batch]:
         rng = np.random.default_rng(self.seed)
