@@ -19,9 +19,9 @@ from frugalsvm.streams.lines import Block, TextSources
 from frugalsvm.streams.number_notation import Notation, is_missing, number_in, parser_top
 from frugalsvm.streams.number_parsing import AT, LINE, ROW
 from frugalsvm.streams.parsing import parse_table
+from frugalsvm.streams.reader import TextReader
 from frugalsvm.streams.row_checks import without_bad_rows
 from frugalsvm.streams.sniffer import Sniffed, check_text_columns, fields_of, joined_end, sniff, width_problem
-from frugalsvm.streams.text_reader import TextReader
 
 __all__ = ["DelimitedReader"]
 
@@ -64,7 +64,6 @@ class DelimitedReader(TextReader):
         }
         self._is_tsv, self._wanted_features = is_tsv, n_features
         self.reopenable, self.name = text.reopenable, text.name
-        self._layout: Layout | None = None
         self._sniffed: Sniffed
         self._plan: Plan
         self._ignored: frozenset[str] = frozenset()
@@ -72,10 +71,8 @@ class DelimitedReader(TextReader):
         self._dates: list[tuple[str, DateColumn]] = []
         self._strings: dict[bytes, str] = {}
 
-    def prepare(self) -> Layout:
-        """Look at the first lines for the dialect, a header, kinds of columns and the label column, once."""
-        if self._layout is not None:
-            return self._layout
+    def _looked_at(self) -> Layout:
+        """Look at the first lines for the dialect, a header, kinds of columns and the label column."""
         block = self.text.first()
         if self._is_tsv and self._options["delimiter"] is None and b"\t" in block.text:
             self._options["delimiter"] = "\t"
@@ -84,14 +81,11 @@ class DelimitedReader(TextReader):
             raise StreamError(f"{self.name} has no header, so the label column must be given by index.")
         schema, notes = assigned(sniffed.names, sniffed.kinds, self.roles, self.name)
         check_text_columns(sniffed, schema, self.roles, block)
-        if self._wanted_features is not None and self._wanted_features != len(schema.numbers):
-            words = f"{self.name} has {len(schema.numbers)} columns of numbers beside the label"
-            raise StreamError(Sentence(words, ", not {n_features}.", n_features=self._wanted_features))
+        self._check_width(len(schema.numbers), "columns of numbers beside the label")
         self._sniffed, self._plan, self._numbers = sniffed, planned(schema), schema.numbers
         self._dates = schema.dates
         self._ignored = frozenset(column.name for column in schema.columns if column.role == "ignored")
-        self._layout = Layout(len(schema.numbers), None, schema, sniffed.notes + notes)
-        return self._layout
+        return Layout(len(schema.numbers), None, schema, sniffed.notes + notes)
 
     @property
     def _notation(self) -> Notation:
