@@ -2,16 +2,13 @@
 
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from frugalsvm.cli.catalogue import maintenance_for, quantile_settings
 from frugalsvm.cli.console import tell
 from frugalsvm.cli.io.interruption import leaving_as_it_was
-from frugalsvm.cli.options import DataOptions, Request, TrainOptions
+from frugalsvm.cli.options import Request, TrainOptions
 from frugalsvm.cli.words.outcome import Outcome
-
-if TYPE_CHECKING:
-    from frugalsvm.cli.io.dask_table import Table
 
 __all__ = ["train_dask"]
 
@@ -45,7 +42,7 @@ def train_dask(request: Request) -> Outcome:
             tell(f"warning: {table.doubt}")
         model = DaskPipeline(
             estimator.set_params(client=client),
-            scale=_scale(options, data, table),
+            scale=_scale(options, table.first),
             encoder=ColumnEncoder() if table.has_text else None,
             impute=data.imputes,
         ).fit(table.X, table.y, callback=None if quiet else _tell_round)
@@ -61,16 +58,13 @@ def _learns_numbers(options: TrainOptions, task: str) -> bool:
     return True
 
 
-def _scale(options: TrainOptions, data: DataOptions, table: "Table") -> bool | str:
+def _scale(options: TrainOptions, first: Any) -> bool | str:
     """What a pipeline is told, by the first rows."""
     from frugalsvm.cli.io.first_rows import chosen_scale
-    from frugalsvm.pipelines import MissingValueFiller
     from frugalsvm.pipelines.frames import split_frame
 
-    X = split_frame(table.first)[0]
-    if not X.shape[1]:
-        return False
-    return chosen_scale(options.scale, MissingValueFiller(data.imputes or "median").fit(X).transform(X))
+    X = split_frame(first)[0]
+    return bool(X.shape[1]) and chosen_scale(options.scale, X)
 
 
 def _estimator(options: TrainOptions, C: float | None, *, of_numbers: bool) -> Any:

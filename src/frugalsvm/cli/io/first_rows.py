@@ -211,8 +211,7 @@ def prepared(
 def chosen_scale(scale: str, X: Any) -> bool | str:
     """What a pipeline is told for a value of ``--scale``; columns inside of [-1, 1] are best left alone by auto."""
     if scale == "auto":
-        values = X if isinstance(X, np.ndarray) else X.data
-        return bool(values.size) and bool(np.abs(values).max() > 1.0)
+        return bool((np.abs(X if isinstance(X, np.ndarray) else X.data) > 1.0).any())  # none of missing values is
     return scale == "yes" if scale in YES_OR_NO else scale
 
 
