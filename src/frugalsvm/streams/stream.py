@@ -15,8 +15,7 @@ from frugalsvm.streams.bad_lines import BadLines, StreamError
 from frugalsvm.streams.batch import Batch, rebatched
 from frugalsvm.streams.columns import Roles, Schema
 from frugalsvm.streams.delimited import DelimitedReader
-from frugalsvm.streams.discovery import sources_of
-from frugalsvm.streams.formats import FORMATS, folder_format, guessed_format
+from frugalsvm.streams.discovery import FORMATS, folder_format, guessed_format, sources_of
 from frugalsvm.streams.libsvm import LibsvmReader
 from frugalsvm.streams.lines import TextSources
 from frugalsvm.streams.numpy_files import NpyReader, NpzReader

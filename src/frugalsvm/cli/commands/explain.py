@@ -96,7 +96,7 @@ def _sampled_rows(fitted: Any, model: Path, options: Any, n_rows: int, labeled: 
     """Background rows, drawn at random from all rows of a file, since many files are sorted; and what they are."""
     from frugalsvm.cli.io.model_input import open_for
     from frugalsvm.streams.batch import rows_of
-    from frugalsvm.streams.sampled_rows import sample_rows
+    from frugalsvm.streams.in_memory import sample_rows
 
     opened = open_for(fitted, model, options, has_labels=labeled)
     sample = sample_rows(opened.batches, n_rows, seed=0)

@@ -47,7 +47,7 @@ def tune(
 
 
 def _tune(values: dict[str, Any], given: Collection[str]) -> None:
-    from frugalsvm.cli.words.tune_outcome import print_tuned
+    from frugalsvm.cli.words.outcome import print_tuned
 
     data = data_options(values)
     read_once = values["once"] or data.is_read_once
@@ -123,7 +123,7 @@ def _refuse(values: dict[str, Any], given: Collection[str], algorithm: str, *, r
 
 def _command(data: DataOptions, values: dict[str, Any], given: Collection[str], algorithm: str) -> str:
     """The command that trains what would be trained without a comparison."""
-    from frugalsvm.cli.words.tune_outcome import flag_words
+    from frugalsvm.cli.words.outcome import flag_words
 
     plain = {} if algorithm == AUTO else {"algorithm": algorithm}
     plain |= _reading_flags(values, given, {"algorithm": algorithm})

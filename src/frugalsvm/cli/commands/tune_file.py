@@ -11,10 +11,10 @@ from frugalsvm.cli.console import Status, compiling_shown, tell
 from frugalsvm.cli.data import open_data
 from frugalsvm.cli.io.first_rows import Examined, check_enough, check_size, examine
 from frugalsvm.cli.options import DataOptions, TrainOptions
+from frugalsvm.cli.words.outcome import TuneOutcome
 from frugalsvm.cli.words.task import task_of
-from frugalsvm.cli.words.tune_outcome import TuneOutcome
 from frugalsvm.streams.batch import labels_of, rows_taken
-from frugalsvm.streams.sampled_rows import Sample, sample_rows
+from frugalsvm.streams.in_memory import Sample, sample_rows
 from frugalsvm.words import counted
 
 __all__ = ["tune_file"]

@@ -11,7 +11,7 @@ from frugalsvm.cli.io.saved_run import save_run
 from frugalsvm.cli.io.stream_run import StreamRun
 from frugalsvm.cli.options import DataOptions, TrainOptions
 from frugalsvm.cli.words.data_report import tell_end
-from frugalsvm.cli.words.tune_outcome import TuneOutcome
+from frugalsvm.cli.words.outcome import TuneOutcome
 from frugalsvm.pipelines import StreamPipeline
 from frugalsvm.pipelines.prequential import learn_stream
 from frugalsvm.words import counted, percent

@@ -7,7 +7,7 @@ import numpy as np
 from frugalsvm.cli.options import TrainOptions
 from frugalsvm.metrics.collected import scores_for
 from frugalsvm.streams.batch import labels_of, rows_of, rows_taken
-from frugalsvm.streams.sampled_rows import RowSampler
+from frugalsvm.streams.in_memory import RowSampler
 
 __all__ = ["held_quantiles", "sampler_for"]
 
