@@ -132,5 +132,5 @@ def column_in(label: str | None) -> str | int | None:
 
 
 def columns_in(names: str | None) -> list[str | int]:
-    """Columns that a flag lists, with commas between them."""
+    """Columns of a flag, comma-separated."""
     return [] if names is None else [column_in(name.strip()) for name in names.split(",")]  # type: ignore[misc]
