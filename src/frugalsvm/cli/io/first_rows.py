@@ -245,8 +245,10 @@ def check_numbers(examined: Examined) -> None:
     """Refuse text where numbers are to be learned."""
     for batch in examined.first:
         if batch.y.dtype.kind not in "biuf":
-            found = f"labels like {batch.y[:1].tolist()[0]!r}, which are not numbers"
-            raise ValueError(f"{examined.name} has {found}: is --label the right column?")
+            found = batch.y[:1].tolist()[0]
+            raise ValueError(
+                f"{examined.name} has labels like {found!r}, which are not numbers: is --label the right column?"
+            )
 
 
 def with_label_column(data: DataOptions) -> DataOptions:
