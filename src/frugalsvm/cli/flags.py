@@ -12,9 +12,23 @@ from frugalsvm.cli.errors import Exit, fail
 from frugalsvm.cli.flag_rules import flag_named
 from frugalsvm.cli.options import YES_OR_NO, DataOptions
 
-__all__ = ["FLAGS", "LEARNED_ROWS", "READ_ROWS", "Device", "Json", "ModelFile", "Quiet", "check_choices",
-           "check_metric_flag", "completing", "data_options", "given_flags", "options_from", "with_flags",
-           "wrong"]  # fmt: skip
+__all__ = [
+    "FLAGS",
+    "LEARNED_ROWS",
+    "READ_ROWS",
+    "Device",
+    "Json",
+    "ModelFile",
+    "Quiet",
+    "check_choices",
+    "check_metric_flag",
+    "completing",
+    "data_options",
+    "given_flags",
+    "options_from",
+    "with_flags",
+    "wrong",
+]
 
 
 def completing(choices: Iterable[str]) -> Callable[[str], list[str]]:
@@ -136,8 +150,8 @@ def with_flags(*names: str) -> Callable[[Callable], Callable]:
 
     def declared(command: Callable) -> Callable:
         own = [each for each in signature(command).parameters.values() if each.kind is not Parameter.VAR_KEYWORD]
-        flags = [Parameter(name, Parameter.KEYWORD_ONLY, default=FLAGS[name].default,
-                           annotation=FLAGS[name].annotation) for name in names]  # fmt: skip
+        table = [(name, FLAGS[name]) for name in names]
+        flags = [Parameter(n, Parameter.KEYWORD_ONLY, default=f.default, annotation=f.annotation) for n, f in table]
         command.__signature__ = Signature([*own, *flags])  # type: ignore[attr-defined]
         return command
 
