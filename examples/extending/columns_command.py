@@ -3,21 +3,17 @@
 ``python columns_command.py columns rows.csv`` runs it, beside all other commands.
 """
 
+from typing import Any
+
 from frugalsvm.cli.app import app
 from frugalsvm.cli.errors import reported
-from frugalsvm.cli.flags import Categorical, DataFiles, Format, Ignore, Json, Label, data_options
+from frugalsvm.cli.flags import Json, data_options, with_flags
 
 
-def columns(
-    data: DataFiles,
-    format: Format = None,
-    label: Label = None,
-    categorical: Categorical = None,
-    ignore: Ignore = None,
-    as_json: Json = False,
-) -> None:
+@with_flags("data", "format", "label", "categorical", "ignore")
+def columns(as_json: Json = False, **flags: Any) -> None:
     """Tell what each column of a table is taken for."""
-    options = data_options(locals())
+    options = data_options(flags)
     with reported():  # what users do wrong becomes one sentence and an exit code
         # What takes a while to import waits until the command runs: `--help` should be quick.
         from frugalsvm.cli.data import open_data

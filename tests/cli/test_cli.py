@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from frugalsvm.cli.app import app
 from frugalsvm.cli.catalogue import KERNELS
-from frugalsvm.cli.flags import SCALES
+from frugalsvm.cli.flags import FLAGS
 from frugalsvm.core.kernels import KERNELS as REGISTRY
 from frugalsvm.datasets import make_checkerboard
 from frugalsvm.persist import load
@@ -63,7 +63,7 @@ class TestTrain:
         assert load(output).scaler_.get_params() == SCALERS[scale].get_params()
 
     def test_all_scalers_have_a_name(self):
-        assert set(SCALES) == {"auto", "yes", "no", *SCALERS}
+        assert set(FLAGS["scale"].choices) == {"auto", "yes", "no", *SCALERS}
 
     def test_with_no_other_flag(self, folder, tmp_path):
         for data in ("train.libsvm", "train.csv"):

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from frugalsvm.auto.report import as_dict
 from frugalsvm.cli.app import app
 from frugalsvm.cli.commands.train import _default_algorithm
+from frugalsvm.cli.options import DataOptions
 from frugalsvm.cli.words.auto_words import SearchProgress, tried_rows
 from frugalsvm.cli.words.task import task_of
 from frugalsvm.datasets import make_checkerboard
@@ -174,10 +175,10 @@ def test_a_time_that_is_none(folder, tmp_path):
     ],
 )
 def test_what_is_trained_if_nobody_says(data, given, algorithm):
-    values = {"data": data, "missing": "median", "task": "auto", "kernel": "rbf"}
-    assert _default_algorithm(values, given) == algorithm
+    values, rows = {"missing": "median", "task": "auto", "kernel": "rbf"}, DataOptions(data)
+    assert _default_algorithm(values, given, rows) == algorithm
     of_numbers = "auto" if algorithm == "auto" else "asset" if "dask" in given else "bsgd-regressor"
-    assert _default_algorithm({**values, "task": "regression"}, given) == of_numbers
+    assert _default_algorithm({**values, "task": "regression"}, given, rows) == of_numbers
 
 
 def test_what_labels_are():

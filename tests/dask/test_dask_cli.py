@@ -17,12 +17,18 @@ from distributed import LocalCluster  # noqa: E402
 from distributed.security import Security  # noqa: E402
 
 from frugalsvm import load  # noqa: E402
-from frugalsvm.cli.commands.train_dask import DaskFlags, TlsFiles, _client, train_dask  # noqa: E402
-from frugalsvm.cli.options import DataOptions, TrainOptions  # noqa: E402
+from frugalsvm.cli.commands.train_dask import _client, train_dask  # noqa: E402
+from frugalsvm.cli.options import DataOptions, Request, TrainOptions  # noqa: E402
 from frugalsvm.datasets import make_checkerboard  # noqa: E402
 from frugalsvm.persist import describe  # noqa: E402
 
 SETTINGS = TrainOptions(budget=50, gamma=8.0, scale="no")
+
+
+def flags(address, **tls):
+    """Flags of ``--dask``, with the files of TLS."""
+    files = {f"dask_tls_{name}": tls.get(name) for name in ("ca", "cert", "key")}
+    return {"dask": address, "c": None, "task": "auto", **files}
 
 
 @pytest.fixture
@@ -39,8 +45,8 @@ def files(tmp_path):
 @pytest.mark.parametrize("algorithm", ["asset", "bsgd"])
 def test_files_become_a_model(files, algorithm, capsys):
     output = files / "model.frugal"
-    data, flags = DataOptions(str(files / "*.csv"), label="label"), DaskFlags("local:2")
-    told = train_dask(data, SETTINGS._replace(algorithm=algorithm), output, flags, quiet=False).results()
+    data, settings = DataOptions(str(files / "*.csv"), label="label"), SETTINGS._replace(algorithm=algorithm)
+    told = train_dask(Request(data, settings, output, flags("local:2"))).results()
     X, y = make_checkerboard(3000, random_state=0)
     model = load(output)
     assert np.mean(model.predict(pd.DataFrame({"a": X[:, 0], "b": X[:, 1]})) == y) > 0.8
@@ -58,7 +64,7 @@ def test_files_become_a_model(files, algorithm, capsys):
 )
 def test_what_is_wrong_is_told(files, address, message):
     with pytest.raises(ValueError, match=message):
-        train_dask(DataOptions(str(files)), SETTINGS, files / "model.frugal", DaskFlags(address), quiet=True)
+        train_dask(Request(DataOptions(str(files)), SETTINGS, files / "model.frugal", flags(address), quiet=True))
 
 
 def listening_addresses(processes):
@@ -79,7 +85,7 @@ def listening_addresses(processes):
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/net/tcp"), reason="reads the tables of Linux")
 def test_a_local_cluster_listens_on_loopback_only():
-    with _client("local:1", TlsFiles()) as client:
+    with _client(flags("local:1")) as client:
         assert client.dashboard_link.startswith("http://127.0.0.1:")
         processes = [os.getpid(), *client.run(os.getpid).values()]
         found = listening_addresses(processes)
@@ -96,37 +102,37 @@ def tls(tmp_path_factory):
     cert, key = folder / "cert.pem", folder / "key.pem"
     command = [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
     subprocess.run([*command, "-keyout", key, "-out", cert], check=True, capture_output=True)
-    return TlsFiles(cert, cert, key)
+    return {"ca": cert, "cert": cert, "key": key}
 
 
 def test_a_scheduler_that_speaks_tls(tls):
     roles = {
         f"tls_{role}_{what}": str(path)
         for role in ("scheduler", "worker", "client")
-        for what, path in (("cert", tls.cert), ("key", tls.key))
+        for what, path in (("cert", tls["cert"]), ("key", tls["key"]))
     }
-    security = Security(tls_ca_file=str(tls.ca), require_encryption=True, **roles)
+    security = Security(tls_ca_file=str(tls["ca"]), require_encryption=True, **roles)
     settings = {"processes": False, "dashboard_address": None, "host": "127.0.0.1", "protocol": "tls://"}
     with LocalCluster(n_workers=1, threads_per_worker=1, security=security, **settings) as cluster:
-        with _client(cluster.scheduler_address, tls) as client:
+        with _client(flags(cluster.scheduler_address, **tls)) as client:
             assert client.submit(sum, [1, 2, 3]).result() == 6
         with (
             pytest.raises(ValueError, match="--dask-tls-ca is missing"),
-            _client(cluster.scheduler_address, TlsFiles()),
+            _client(flags(cluster.scheduler_address)),
         ):
             pass
 
 
 def test_wrong_files_for_tls(tls, tmp_path):
     for address, files, words in (
-        ("tls://127.0.0.1:1", tls._replace(key=None), "--dask-tls-key is missing"),
+        ("tls://127.0.0.1:1", {**tls, "key": None}, "--dask-tls-key is missing"),
         (
             "tls://127.0.0.1:1",
-            tls._replace(cert=tmp_path / "no.pem"),
+            {**tls, "cert": tmp_path / "no.pem"},
             r"--dask-tls-cert .*no\.pem: there is no such file",
         ),
         ("tcp://127.0.0.1:1", tls, "for addresses that begin with tls://"),
         ("local:1", tls, "starts its own workers"),
     ):
-        with pytest.raises(ValueError, match=words), _client(address, files):
+        with pytest.raises(ValueError, match=words), _client(flags(address, **files)):
             pass

@@ -33,7 +33,7 @@ def run(client, monkeypatch, tmp_path):
     """Runs a command; ``--dask`` is that cluster."""
 
     @contextmanager
-    def inside(address, tls):
+    def inside(flags):
         with client.as_current():
             yield client
 
@@ -145,3 +145,11 @@ def test_files_without_a_header(run, table):
     run("train", "bare-*.csv", "--label", "2", "-a", "asset", "--dask", "here", "--header", "no", "-o", "m.frugal")
     assert load("m.frugal").n_features_in_ == 2
     assert accuracy(run, "bare-0.csv", "--label", "2") > 0.6
+
+
+def test_the_label_is_found_by_its_name_as_on_one_machine(run, table, tmp_path):
+    named = table.rename(columns={"kind": "label"})[["size", "label", "color"]]
+    named.to_csv(tmp_path / "named.csv", index=False)
+    said = run("train", "named.csv", "-a", "asset", "--budget", 30, "--gamma", 1.0, "--C", 1.0, "--dask", "here").stderr
+    assert "note: labels come from column 'label' (by its name)" in said
+    assert "note: predicting 'label': 2 classes" in said

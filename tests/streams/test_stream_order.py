@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from stream_files import joined
 
-from frugalsvm.streams import Batch, StreamError, open_stream, permutation, prefetched, shuffled
+from frugalsvm.streams import Batch, StreamError, open_stream, prefetched, shuffled, shuffling
 from frugalsvm.streams.label_order import LabelOrder, NumberOrder, Watched
 
 
@@ -64,7 +64,7 @@ def test_shuffling_mixes_and_is_bounded():
 @pytest.mark.parametrize("format", ["libsvm", "csv"])
 def test_shuffling_all_rows(format, memory, monkeypatch):
     """In memory, or through temporary files: a random permutation that does not depend on where reading resumes."""
-    monkeypatch.setattr(permutation, "MEMORY_BYTES", memory)
+    monkeypatch.setattr(shuffling, "MEMORY_BYTES", memory)
     stream = shuffled(opened(3000, format, 64), None, seed=1)
     for _ in range(2):
         batches = list(stream)
@@ -80,13 +80,13 @@ def test_shuffling_all_rows(format, memory, monkeypatch):
 
 
 def test_a_full_disk_while_shuffling(monkeypatch):
-    monkeypatch.setattr(permutation, "MEMORY_BYTES", 2000)
+    monkeypatch.setattr(shuffling, "MEMORY_BYTES", 2000)
 
     class Full(io.BytesIO):
         def write(self, _):
             raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(permutation.tempfile, "TemporaryFile", Full)
+    monkeypatch.setattr(shuffling.tempfile, "TemporaryFile", Full)
     with pytest.raises(StreamError, match=r"cannot be shuffled through temporary files in .*No space left"):
         list(shuffled(opened(3000, "csv", 64), None))
 

@@ -16,7 +16,10 @@ from frugalsvm.streams.pipes import PIPE_ROWS, Pipe
 __all__ = [
     "BATCH_ROWS",
     "FIRST_ROWS",
+    "HEADERS",
     "Opened",
+    "column_in",
+    "columns_in",
     "name_features",
     "of_classes_only",
     "open_data",
@@ -25,7 +28,7 @@ __all__ = [
 
 FIRST_ROWS = 6000  # from which parameters are chosen
 BATCH_ROWS = 4096
-_HEADERS: dict[str, bool | str] = {"auto": "auto", "yes": True, "no": False}
+HEADERS: dict[str, bool | str] = {"auto": "auto", "yes": True, "no": False}
 
 
 class Opened(NamedTuple):
@@ -37,9 +40,8 @@ class Opened(NamedTuple):
 
 def name_features(model: Any, stream: Any) -> None:
     """Let what a pipeline says of features name the columns of a table."""
-    schema = getattr(stream, "schema", None)
-    if schema is not None:
-        model.names_in_messages = schema.numbers
+    if stream.schema is not None:
+        model.names_in_messages = stream.schema.numbers
 
 
 def open_data(
@@ -65,12 +67,12 @@ def open_data(
     stream = open_stream(
         options.source if pipe is None else pipe,
         format=options.format,
-        label=_column(options.label),
+        label=column_in(options.label),
         batch_rows=batch_rows,
         n_features=options.n_features,
         start=0 if from_the_start else start,
         on_bad_line=options.on_bad_line,
-        header=_HEADERS[options.header],
+        header=HEADERS[options.header],
         has_labels=has_labels is not False,
         delimiter=options.delimiter,
         # Where bad lines are errors, the first one gets a sentence with advice: see `of_classes_only`.
@@ -79,8 +81,8 @@ def open_data(
         thousands=options.thousands,
         missing=options.missing if options.imputes is None else "nan",
         unlabeled="skip",
-        categorical=_columns(options.categorical),
-        ignore=_columns(options.ignore),
+        categorical=columns_in(options.categorical),
+        ignore=columns_in(options.ignore),
         reads_labels=has_labels is None,
         like=schema_of(options.columns),
         hash_features=options.hash_features,
@@ -124,10 +126,11 @@ def of_classes_only(batches: Iterable, stream: Any, *, numbered: bool) -> Iterat
         yield batch
 
 
-def _column(label: str | None) -> str | int | None:
+def column_in(label: str | None) -> str | int | None:
+    """The column that a flag names, or gives the index of."""
     return int(label) if label is not None and label.lstrip("-").isdigit() else label
 
 
-def _columns(names: str | None) -> list[str | int]:
-    """Columns that a flag lists, with commas between them."""
-    return [] if names is None else [_column(name.strip()) for name in names.split(",")]  # type: ignore[misc]
+def columns_in(names: str | None) -> list[str | int]:
+    """Columns of a flag, comma-separated."""
+    return [] if names is None else [column_in(name.strip()) for name in names.split(",")]  # type: ignore[misc]

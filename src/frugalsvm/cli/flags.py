@@ -1,54 +1,32 @@
-"""Flags that several commands share, and what becomes of them."""
+"""Flags: the table of those of `train`, which other commands share; and what becomes of values."""
 
 from collections.abc import Callable, Iterable
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from frugalsvm.cli.catalogue import ALGORITHMS, KERNELS, L1_KERNELS, METRICS
+from frugalsvm.cli.catalogue import ALGORITHMS, KERNELS, L1_KERNELS, LOSSES, METRICS
 from frugalsvm.cli.errors import Exit, fail
 from frugalsvm.cli.flag_rules import flag_named
-from frugalsvm.cli.options import DataOptions
+from frugalsvm.cli.options import YES_OR_NO, DataOptions
 
 __all__ = [
-    "READING",
-    "SCALES",
-    "TASKS",
-    "YES_OR_NO",
-    "Algorithm",
-    "BadLine",
-    "Categorical",
-    "DataFiles",
-    "Decimal",
-    "Delimiter",
+    "FLAGS",
+    "LEARNED_ROWS",
+    "READ_ROWS",
     "Device",
-    "Features",
-    "Format",
-    "HashFeatures",
-    "Header",
-    "Ignore",
     "Json",
-    "Kernel",
-    "Label",
-    "Metric",
-    "Missing",
     "ModelFile",
     "Quiet",
-    "Seed",
-    "Shuffle",
-    "Task",
-    "Thousands",
-    "TimeBudget",
+    "check_choices",
     "check_metric_flag",
-    "checked_choice",
     "completing",
     "data_options",
     "given_flags",
     "options_from",
-    "reading_flags",
-    "source_of",
+    "with_flags",
     "wrong",
 ]
 
@@ -58,152 +36,141 @@ def completing(choices: Iterable[str]) -> Callable[[str], list[str]]:
     return lambda incomplete: [choice for choice in choices if choice.startswith(incomplete)]
 
 
-def _joined(names: list[str] | str | None) -> str | None:
-    """Columns of a flag that was given once or several times, or by a file of flags, with commas between them."""
-    return (",".join(names) if isinstance(names, list) else names) or None
-
-
-TASKS = ("auto", "classification", "regression")
-YES_OR_NO = ("auto", "yes", "no")
-SCALES = (*YES_OR_NO, "robust", "soft", "standard", "following")  # with the names that pipelines know
-_MISSING = ("median", "mean", "skip", "fail")
-_FORMATS = ("libsvm", "csv", "tsv", "parquet", "arrow", "npz", "npy")
-
-DataFiles = Annotated[
-    list[str], typer.Argument(help="Files, folders, patterns such as 'part-*.csv', or - for standard input.")
-]
+# Types of flags in the signatures of commands
 ModelFile = Annotated[Path, typer.Argument(help="Model file (.frugal).")]
-Format = Annotated[
-    str | None,
-    typer.Option(
-        help="libsvm, csv, tsv, parquet, arrow, npz, npy. Default: detected.", autocompletion=completing(_FORMATS)
-    ),
-]
-Label = Annotated[str | None, typer.Option(help="Label column, by name or index (CSV, Parquet).")]
-BadLine = Annotated[
-    str,
-    typer.Option(
-        help="What to do with a line that cannot be read: fail or skip.", autocompletion=completing(("fail", "skip"))
-    ),
-]
-Header = Annotated[
-    str, typer.Option(help="Whether CSV has a header: auto, yes, no.", autocompletion=completing(YES_OR_NO))
-]
-Delimiter = Annotated[str | None, typer.Option(help="Delimiter of CSV fields. Default: detected.")]
-Decimal = Annotated[str | None, typer.Option(help="Decimal mark of CSV numbers: . or , (default: detected).")]
-Thousands = Annotated[str | None, typer.Option(help="Thousands separator of CSV numbers (default: detected).")]
-Categorical = Annotated[
-    list[str] | None,
-    typer.Option(help="Categorical columns, by name or index, comma-separated; may be repeated."),
-]
-Ignore = Annotated[
-    list[str] | None,
-    typer.Option(help="Columns to ignore, by name or index, comma-separated; may be repeated."),
-]
-Missing = Annotated[
-    str,
-    typer.Option(
-        help="Missing values: impute the median or mean, skip the rows, or fail.",
-        autocompletion=completing(_MISSING),
-    ),
-]
-Shuffle = Annotated[
-    str,
-    typer.Option(
-        help="Shuffle all rows: yes, no, or auto (if they are sorted by label).",
-        autocompletion=completing(YES_OR_NO),
-    ),
-]
-HashFeatures = Annotated[
-    int | None, typer.Option(min=1, help="Hash the feature indices of LIBSVM text to this many features.")
-]
-Features = Annotated[
-    int | None, typer.Option(min=1, help="Number of features, if later rows are wider than the first.")
-]
-Algorithm = Annotated[
-    str | None,
-    typer.Option(
-        "--algorithm",
-        "-a",
-        help="Algorithm, see `frugalsvm algorithms`. Default: auto (compares models) for files, bsgd for pipes.",
-        autocompletion=completing(ALGORITHMS),
-    ),
-]
-TimeBudget = Annotated[
-    str | None,
-    typer.Option(help="Time limit for comparing models (auto), and for the last fit: 60s, 5min, 1h. Default: none."),
-]
-Task = Annotated[
-    str,
-    typer.Option(
-        help="Task: classification, regression, or auto (regression if labels have fractions or very many values).",
-        autocompletion=completing(TASKS),
-    ),
-]
-Kernel = Annotated[str, typer.Option(help=f"Kernel: {', '.join(KERNELS)}.", autocompletion=completing(KERNELS))]
-Metric = Annotated[
-    str | None,
-    typer.Option(
-        help="Learn a weight for each feature (diag), a full matrix (full), or what validation prefers (auto).",
-        autocompletion=completing(METRICS),
-    ),
-]
 Json = Annotated[bool, typer.Option("--json", help="Print the results as one line of JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
-Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
 Device = Annotated[str | None, typer.Option(help="Device that computes scores: cpu, cuda, cuda:1 or auto.")]
 
 
-# The flags of reading rows, with their defaults
-_READING: dict[str, tuple[Any, Any]] = {
-    "data": (DataFiles, Parameter.empty),
-    "format": (Format, None),
-    "label": (Label, None),
-    "on_bad_line": (BadLine, "fail"),
-    "header": (Header, "auto"),
-    "delimiter": (Delimiter, None),
-    "decimal": (Decimal, None),
-    "thousands": (Thousands, None),
-    "categorical": (Categorical, None),
-    "ignore": (Ignore, None),
-    "missing": (Missing, "median"),
-    "shuffle": (Shuffle, "auto"),
-    "hash_features": (HashFeatures, None),
-    "features": (Features, None),
-    "seed": (Seed, 0),
+class Flag(NamedTuple):
+    annotation: Any  # type, and what `--help` says
+    default: Any
+    choices: tuple[str, ...] = ()  # values that it may have; none: any
+
+
+def _flag(kind: Any, default: Any, words: str, *names: str, choices: tuple[str, ...] = (), **more: Any) -> Flag:
+    more.setdefault("autocompletion", completing(choices) if choices else None)
+    return Flag(Annotated[kind, typer.Option(*names, help=words, **more)], default, choices)
+
+
+_SCALES = (*YES_OR_NO, "robust", "soft", "standard", "following")  # with the names that pipelines know
+_FORMATS = ("libsvm", "csv", "tsv", "parquet", "arrow", "npz", "npy")
+_TEXT, _NUMBER, _COUNT, _FILE, _TEXTS = str | None, float | None, int | None, Path | None, list[str] | None
+_DATA = typer.Argument(help="Files, folders, patterns such as 'part-*.csv', or - for standard input.")
+
+# fmt: off
+FLAGS = {
+    # of training
+    "output": _flag(Path, Path("model.frugal"), "Model file to write.", "--output", "-o"),
+    "algorithm": _flag(
+        _TEXT, None,
+        "Algorithm, see `frugalsvm algorithms`. Default: auto (compares models) for files, bsgd for pipes.",
+        "--algorithm", "-a", choices=ALGORITHMS),
+    "time_budget": _flag(
+        _TEXT, None, "Time limit for comparing models (auto), and for the last fit: 60s, 5min, 1h. Default: none."),
+    "task": _flag(
+        str, "auto",
+        "Task: classification, regression, or auto (regression if labels have fractions or very many values).",
+        choices=("auto", "classification", "regression")),
+    "budget": _flag(_COUNT, 500, "Maximum number of support vectors, or of landmarks (asset).", min=2),
+    "kernel": _flag(str, "rbf", f"Kernel: {', '.join(KERNELS)}.", choices=KERNELS),
+    "gamma": _flag(_NUMBER, None, "Kernel coefficient. Default: chosen on the first rows."),
+    "alpha": _flag(_NUMBER, None, "Regularization strength (bsgd, asset). Default: chosen."),
+    "c": _flag(_NUMBER, None, "Inverse regularization strength (others; asset with --device or --dask).", "--C"),
+    "metric": _flag(
+        _TEXT, None, "Learn a weight for each feature (diag), a full matrix (full), or what validation prefers (auto).",
+        choices=METRICS),
+    "loss": _flag(
+        _TEXT, None, f"Loss of bsgd-regressor and asset-regressor, or of asset with --dask: {', '.join(LOSSES)}.",
+        choices=LOSSES),
+    "quantile": _flag(
+        _TEXT, None, "Quantiles to predict (regressors, asset with --dask), comma-separated: 0.05,0.5,0.95."),
+    "nu": _flag(_NUMBER, None, "Share of rows, from the lowest scores up, that one-class learns from. Default: 0.5."),
+    "alarm_rate": _flag(_NUMBER, None, "Share of rows to flag as anomalies (one-class). Default: 0.01."),
+    "half_life": _flag(
+        _TEXT, None,
+        "For drifting streams (bsgd): halve the weight of the past every N examples, or auto (without --gamma and "
+        "--alpha the default of pipes and of --prequential); inf forgets nothing."),
+    "scale": _flag(
+        str, "auto",
+        "Scale the features: auto, no, yes or robust (medians; far values clipped), soft (clipped softly), standard "
+        "(means and standard deviations), following (standard, of recent rows; auto with --half-life).",
+        choices=_SCALES),
+    "prequential": _flag(
+        bool, False, "Predict each row just before it is learned, not batch by batch.", "--prequential"),
+    "passes": _flag(int, 1, "Number of passes over the data.", min=1),
+    "shuffle_buffer": _flag(int, 0, "Shuffle within a buffer of this many rows.", min=0),
+    "classes": _flag(_TEXT, None, "All class labels, comma-separated, if the first rows lack some."),
+    "calibrate": _flag(bool, False, "Also calibrate class probabilities.", "--calibrate"),
+    "checkpoint_every": _flag(_TEXT, None, "Save every N examples (100000), or every so often (30s, 5m)."),
+    "device": _flag(_TEXT, None, "Device for batch training (auto, asset): cpu, cuda, cuda:1 or auto."),
+    "dask": _flag(
+        _TEXT, None, "Dask cluster to train on: tcp://host:port or local:N; the data is a pattern of files."),
+    "dask_tls_ca": _flag(_FILE, None, "TLS: certificate of the authority that signed the cluster's."),
+    "dask_tls_cert": _flag(_FILE, None, "TLS: certificate of this client."),
+    "dask_tls_key": _flag(_FILE, None, "TLS: private key of this client."),
+    "resume": _flag(bool, False, "Resume from the output file, at the exact example.", "--resume"),
+    "changed_data": _flag(bool, False, "Resume even if rows that were learned have changed.", "--changed-data"),
+    "config": _flag(_FILE, None, "Read flags from a TOML file.", exists=True, dir_okay=False),
+    "as_json": Flag(Json, False),
+    "quiet": Flag(Quiet, False),
+    # of reading rows
+    "data": Flag(Annotated[list[str], _DATA], Parameter.empty),
+    "format": _flag(  # others are refused by those who know the file
+        _TEXT, None, f"{', '.join(_FORMATS)}. Default: detected.", autocompletion=completing(_FORMATS)),
+    "label": _flag(_TEXT, None, "Label column, by name or index (CSV, Parquet)."),
+    "on_bad_line": _flag(
+        str, "fail", "What to do with a line that cannot be read: fail or skip.", choices=("fail", "skip")),
+    "header": _flag(str, "auto", "Whether CSV has a header: auto, yes, no.", choices=YES_OR_NO),
+    "delimiter": _flag(_TEXT, None, "Delimiter of CSV fields. Default: detected."),
+    "decimal": _flag(_TEXT, None, "Decimal mark of CSV numbers: . or , (default: detected).", choices=(".", ",")),
+    "thousands": _flag(
+        _TEXT, None, "Thousands separator of CSV numbers (default: detected).", choices=(",", ".", " ", "'", "_")),
+    # of reading rows to be learned
+    "categorical": _flag(_TEXTS, None, "Categorical columns, by name or index, comma-separated; may be repeated."),
+    "ignore": _flag(_TEXTS, None, "Columns to ignore, by name or index, comma-separated; may be repeated."),
+    "missing": _flag(
+        str, "median", "Missing values: impute the median or mean, skip the rows, or fail.",
+        choices=("median", "mean", "skip", "fail")),
+    "shuffle": _flag(
+        str, "auto", "Shuffle all rows: yes, no, or auto (if they are sorted by label).", choices=YES_OR_NO),
+    "hash_features": _flag(
+        _COUNT, None, "Hash the feature indices of LIBSVM text to this many features.", min=1),
+    "features": _flag(_COUNT, None, "Number of features, if later rows are wider than the first.", min=1),
+    "seed": _flag(int, 0, "Random seed.", min=0),
 }
-_LEARNING = ("categorical", "missing", "shuffle", "hash_features", "features", "seed")  # of rows to be learned only
-READING = tuple(name for name in _READING if name != "data")
+# fmt: on
+READ_ROWS = ("data", "format", "label", "on_bad_line", "header", "delimiter", "decimal", "thousands", "ignore")
+LEARNED_ROWS = (*READ_ROWS, "categorical", "missing", "shuffle", "hash_features", "features", "seed")
 
 
-def reading_flags(*, learns: bool = False) -> Callable[[Callable], Callable]:
-    """A command whose ``**keywords`` are the data, and the flags that say how rows are read, or are to be learned."""
+def with_flags(*names: str) -> Callable[[Callable], Callable]:
+    """A command whose ``**keywords`` are flags of the table."""
 
     def declared(command: Callable) -> Callable:
         own = [each for each in signature(command).parameters.values() if each.kind is not Parameter.VAR_KEYWORD]
-        more = {name: each for name, each in _READING.items() if learns or name not in _LEARNING}
-        made = [Parameter(name, Parameter.KEYWORD_ONLY, default=d, annotation=a) for name, (a, d) in more.items()]
-        command.__signature__ = Signature([*own, *made])  # type: ignore[attr-defined]
+        table = [(name, FLAGS[name]) for name in names]
+        flags = [Parameter(n, Parameter.KEYWORD_ONLY, default=f.default, annotation=f.annotation) for n, f in table]
+        command.__signature__ = Signature([*own, *flags])  # type: ignore[attr-defined]
         return command
 
     return declared
 
 
-def options_from(context: typer.Context, config: Path | None) -> tuple[dict[str, Any], list[str]]:
+def options_from(context: typer.Context) -> tuple[dict[str, Any], list[str]]:
     """Flags, with those of a TOML file for all that were not given on the command line; and which were given."""
-    values = {key: value for key, value in context.params.items() if key != "config"}
     given = given_flags(context)
-    if config is None:
-        return values, given
+    values: dict[str, Any] = {key: value for key, value in context.params.items() if key != "config"}
+    config = context.params.get("config")
     parameters = {name: each for each in context.command.params for name in _names_of(each)}
-    for key, value in _read_toml(config).items():
+    for key, value in ({} if config is None else _read_toml(config)).items():
         parameter = parameters.get(key.replace("_", "-"))
         if parameter is None or parameter.name not in values:
             raise fail(Exit.DATA, f"{config}: {key!r} is not a flag of this command.")
-        if parameter.name in given:
-            continue
-        values[parameter.name] = _checked_value(context, parameter, config, key, value)
-        given.append(parameter.name)
+        if parameter.name not in given:
+            values[parameter.name] = _checked_value(context, parameter, config, key, value)
+            given.append(parameter.name)
     return values, given
 
 
@@ -230,7 +197,7 @@ def _read_toml(config: Path) -> dict[str, Any]:
         raise fail(Exit.SYSTEM, f"{config} cannot be read: {error.strerror}.") from error
 
 
-def _checked_value(context: typer.Context, parameter: Any, config: Path, key: str, value: Any) -> Any:
+def _checked_value(context: typer.Context, parameter: Any, config: Any, key: str, value: Any) -> Any:
     """A value of a file, of the type that the flag has."""
     is_flag = bool(getattr(parameter, "is_flag", False))
     if isinstance(value, dict | list) or is_flag != isinstance(value, bool):
@@ -248,17 +215,16 @@ def wrong(name: str, words: str) -> typer.BadParameter:
     return typer.BadParameter(words, param_hint=flag_named(name))
 
 
-def checked_choice(flag: str, value: str, choices) -> str:
-    if value not in choices:
-        raise typer.BadParameter(f"{value!r} is not one of {', '.join(choices)}.", param_hint=flag)
-    return value
+def check_choices(values: dict[str, Any], **choices: tuple[str, ...]) -> None:
+    """Refuse values that flags do not have, by the table or by ``choices``."""
+    known = {name: flag.choices for name, flag in FLAGS.items() if flag.choices} | choices
+    for name, value in values.items():
+        if name in known and value is not None and value not in known[name]:
+            raise wrong(name, f"{value!r} is not one of {', '.join(known[name])}.")
 
 
 def check_metric_flag(metric: str | None, kernel: str) -> None:
-    """Refuse a metric that there is not, or that a kernel cannot have."""
-    if metric is None:
-        return
-    checked_choice("--metric", metric, METRICS)
+    """Refuse a metric that a kernel cannot have."""
     if metric == "full" and kernel in L1_KERNELS:
         raise typer.BadParameter(
             f"--kernel {kernel} adds up the distances of single features, and full learns directions across them: "
@@ -267,29 +233,17 @@ def check_metric_flag(metric: str | None, kernel: str) -> None:
         )
 
 
-def source_of(data: Any) -> str | list[str]:
-    """What the arguments of a command name: one source, or several."""
-    sources = [data] if isinstance(data, str) else [str(source) for source in data]
-    return sources[0] if len(sources) == 1 else sources
-
-
-_CHOICES = {
-    "on_bad_line": ("fail", "skip"),
-    "header": YES_OR_NO,
-    "missing": _MISSING,
-    "shuffle": YES_OR_NO,
-    "decimal": (".", ","),
-    "thousands": (",", ".", " ", "'", "_"),
-}
-
-
 def data_options(values: dict[str, Any]) -> DataOptions:
     """How rows are read, from those flags of a command that are about that."""
-    for name, choices in _CHOICES.items():
-        if values.get(name) is not None:
-            checked_choice(flag_named(name), values[name], choices)
+    check_choices(values)
     if values.get("hash_features") is not None and values.get("features") is not None:
         raise wrong("hash_features", "it says how many features there are; leave --features out.")
     given = {name: values[name] for name in DataOptions._fields if name in values}
-    given.update({name: _joined(given[name]) for name in ("categorical", "ignore") if name in given})
-    return DataOptions(source=source_of(values["data"]), n_features=values.get("features"), **given)
+    given |= {name: _joined(given[name]) for name in ("categorical", "ignore") if name in given}
+    sources = values["data"]  # one, or several
+    return DataOptions(sources[0] if len(sources) == 1 else sources, n_features=values.get("features"), **given)
+
+
+def _joined(names: list[str] | str | None) -> str | None:
+    """Columns of a flag that was given once or several times, or by a file of flags, with commas between them."""
+    return (",".join(names) if isinstance(names, list) else names) or None

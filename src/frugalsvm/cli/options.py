@@ -1,9 +1,13 @@
 """What a run was asked for. Model files hold it, so that a run can be resumed as it was begun."""
 
+from collections.abc import Collection
 from math import inf
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
-__all__ = ["DataOptions", "TrainOptions", "scale_flag"]
+__all__ = ["YES_OR_NO", "DataOptions", "Request", "TrainOptions", "scale_flag"]
+
+YES_OR_NO = ("auto", "yes", "no")  # values of flags
 
 
 class DataOptions(NamedTuple):
@@ -33,6 +37,13 @@ class DataOptions(NamedTuple):
         if isinstance(self.source, str):
             return self.source
         return f"{self.source[0]} and {len(self.source) - 1} more"
+
+    @property
+    def is_read_once(self) -> bool:
+        """Whether rows come from standard input or a named pipe, which cannot be read a second time."""
+        from frugalsvm.streams.pipes import is_read_once
+
+        return is_read_once(self.source)
 
     @property
     def is_shuffled(self) -> bool:
@@ -70,6 +81,18 @@ class TrainOptions(NamedTuple):
     def forgets(self) -> bool:
         """Whether somebody has asked for a model that forgets; a half-life without end is none."""
         return self.half_life is not None and self.half_life != inf
+
+
+class Request(NamedTuple):
+    """All that `frugalsvm train` was asked for."""
+
+    data: DataOptions
+    options: TrainOptions
+    output: Path  # the file to write
+    flags: dict[str, Any]  # of which only some ways to train know
+    given: Collection[str] = ()  # flags that somebody gave
+    decides: bool = False  # nobody has said what is learned: the first labels decide between classes and numbers
+    quiet: bool = False
 
 
 def scale_flag(scale: bool | str) -> str:

@@ -13,12 +13,20 @@ from frugalsvm._locks import ThreadSafe, exclusive
 from frugalsvm.core.moments import Moments, joined_moments, moments_of
 from frugalsvm.estimators.validation import check_choice, check_positive, validated_rows
 from frugalsvm.pipelines.clipping import clip
-from frugalsvm.pipelines.following import followed
 from frugalsvm.pipelines.sampling import RowSample, sampled
 from frugalsvm.pipelines.saved import SCALER
 from frugalsvm.pipelines.sketch import QuantileSketch, new_sketch, sketch_after, weighted_values
 from frugalsvm.pipelines.statistics import Statistics, robust_statistics, standard_statistics
-from frugalsvm.pipelines.watching import RangeWatch, bounds_of, copied, end_block, new_watch, take, watch_of_all
+from frugalsvm.pipelines.watching import (
+    RangeWatch,
+    bounds_of,
+    copied,
+    end_block,
+    followed,
+    new_watch,
+    take,
+    watch_of_all,
+)
 
 __all__ = ["StreamingScaler"]
 

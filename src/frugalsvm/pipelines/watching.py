@@ -1,4 +1,4 @@
-"""Watching whether features stay within the limits that they had when their statistics were taken.
+"""Watching whether features stay within the limits that they had when their statistics were taken, and following them.
 
 Rows are counted in blocks, from the first row after the statistics, so that it does not matter in which batches they
 come. A feature is *outside* in a block if it is beyond its limit in more than half of the rows; or, if it was constant,
@@ -6,8 +6,17 @@ if it has another value in more than a tenth of them. A feature that was outside
 statistics are taken again, from the values of the second. The next time it takes three blocks, then five, nine, ...: a
 feature that only grows, such as a date, is soon left alone at its limit.
 
-Scalers that follow the stream take statistics from all blocks (``following.py``). There all features are suspects, and
-``n_blocks`` are the blocks that their statistics are of.
+Scalers that follow the stream join the statistics of every block with those before. There all features are suspects,
+and ``n_blocks`` are the blocks that their statistics are of. Of n rows before, with center c and scale s, and a block
+of m rows with center d and scale r,
+
+    c' = c + w (d - c),     s'^2 = (1 - w) s^2 + w r^2 + w (1 - w) (d - c)^2,      w = m / (n + m)
+
+are the statistics of all of them together. Rows before count for no more than a number of rows that the half-life
+gives, so that old ones are forgotten.
+
+A feature that was constant until now takes the statistics of the block as they are. One that is constant in the block
+keeps its own: it may come back, and what it is then must look as it did before.
 """
 
 from typing import NamedTuple
@@ -15,9 +24,20 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._stored import stored, within
+from frugalsvm.core.schedules import clock_of
 from frugalsvm.pipelines.statistics import ROUNDING, Statistics
 
-__all__ = ["RangeWatch", "bounds_of", "copied", "end_block", "new_watch", "take", "take_one", "watch_of_all"]
+__all__ = [
+    "RangeWatch",
+    "bounds_of",
+    "copied",
+    "end_block",
+    "followed",
+    "new_watch",
+    "take",
+    "take_one",
+    "watch_of_all",
+]
 
 BLOCK_LENGTHS = (100, 1000)  # at least and at most; otherwise as many as the statistics were taken from
 LARGEST_SHARE = 0.5  # of the rows of a block, beyond the limit
@@ -118,3 +138,21 @@ def end_block(watch: RangeWatch, constant: np.ndarray) -> tuple[RangeWatch, np.n
     due = np.flatnonzero(is_due[watch.suspects])
     n_blocks[is_due] = 0
     return _begun(n_blocks, watch.n_renewals + is_due, np.flatnonzero(n_blocks), watch.block_rows), due
+
+
+def followed(
+    before: Statistics, watch: RangeWatch, block: Statistics, half_life: float
+) -> tuple[Statistics, RangeWatch]:
+    """The statistics after a block, and the watch for the next one."""
+    n_rows = np.minimum(watch.n_blocks * watch.block_rows, clock_of(half_life))
+    share = watch.block_rows / (n_rows + watch.block_rows)
+    step = block.center - before.center
+    with np.errstate(over="ignore"):
+        square = (1 - share) * before.scale**2 + share * block.scale**2 + share * (1 - share) * step**2
+    begins = before.constant & (~block.constant | (step != 0))
+    stays = block.constant & ~before.constant
+    scale = np.where(begins, block.scale, np.where(stays | before.constant, before.scale, np.sqrt(square)))
+    center = np.where(begins, block.center, np.where(stays, before.center, before.center + share * step))
+    limit: np.ndarray = np.where(begins, np.asarray(block.limit), np.asarray(before.limit) / before.scale * scale)
+    n_blocks = np.where(begins, 1, watch.n_blocks + ~stays)
+    return Statistics(center, scale, limit, before.constant & block.constant), watch_of_all(n_blocks, watch.block_rows)

@@ -6,9 +6,8 @@
 from frugalsvm.streams.bad_lines import StreamError
 from frugalsvm.streams.batch import Batch
 from frugalsvm.streams.columns import Column, Schema
-from frugalsvm.streams.permutation import Permuted
 from frugalsvm.streams.prefetch import Prefetched, prefetched
-from frugalsvm.streams.shuffle_buffer import Shuffled, shuffled
+from frugalsvm.streams.shuffling import Permuted, Shuffled, shuffled
 from frugalsvm.streams.stream import FORMATS, Stream, open_stream
 
 __all__ = [

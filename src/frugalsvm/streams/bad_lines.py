@@ -28,19 +28,7 @@ class StreamError(ValueError):
 
 
 class BadLines:
-    """Refuses bad lines: by an error, or by counting them and keeping the first few sentences.
-
-    Parameters
-    ----------
-    skip : bool
-        Whether bad lines are left out; otherwise the first one is an error.
-    class_labels : bool, default=False
-        Whether labels must be classes: then a label with a fraction makes a line bad.
-    missing : {"fail", "skip", "nan"}, default="fail"
-        Whether a row with a missing feature is a bad line, is left out and counted apart, or has NaN there.
-    unlabeled : {"fail", "skip"}, default="fail"
-        Whether a row without a label is a bad line, or is left out and counted apart.
-    """
+    """Refuses bad lines: by an error, or by counting them and keeping the first few sentences; see `open_stream`."""
 
     def __init__(self, skip: bool, class_labels: bool = False, missing: str = "fail", unlabeled: str = "fail") -> None:
         self.skip, self.class_labels = skip, class_labels

@@ -11,6 +11,7 @@ from scipy import sparse
 
 __all__ = [
     "Batch",
+    "bytes_of",
     "dropped",
     "labels_of",
     "rebatched",
@@ -20,6 +21,8 @@ __all__ = [
     "rows_taken",
     "stacked",
 ]
+
+_BYTES_OF_TEXT = 64  # roughly, for a short text
 
 
 class Batch(NamedTuple):
@@ -85,6 +88,13 @@ def labels_of(batch: Batch) -> np.ndarray:
         return y.astype(str) if y.dtype.kind == "O" else y
     whole = y.astype(np.int64)
     return whole if np.array_equal(whole, y) else y
+
+
+def bytes_of(batch: Batch) -> int:
+    """Memory that the rows of a batch take, about."""
+    X = batch.X
+    n_bytes = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes if sparse.issparse(X) else X.nbytes
+    return n_bytes + batch.n_rows * _BYTES_OF_TEXT * len(batch.columns or ())
 
 
 def rows_between(batch: Batch, first: int, last: int) -> Batch:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,25 +11,84 @@ from numpy.typing import NDArray
 from frugalsvm.exceptions import ParameterError, Sentence
 from frugalsvm.streams.bad_lines import BadLines, StreamError, shown
 from frugalsvm.streams.batch import Batch, rows_taken
-from frugalsvm.streams.columns import Layout, Roles, assigned
+from frugalsvm.streams.columns import Layout, Roles, Schema, assigned
 from frugalsvm.streams.dates import DateColumn, days_in
 from frugalsvm.streams.dialect import OPEN_QUOTE, declared_delimiter
-from frugalsvm.streams.fields import Plan, RowBuffers, is_utf8, planned
 from frugalsvm.streams.lines import Block, TextSources
-from frugalsvm.streams.number_notation import Notation, is_missing, number_in, parser_top
+from frugalsvm.streams.number_notation import HardNumbers, Notation, is_missing, number_in, parser_top
 from frugalsvm.streams.number_parsing import AT, LINE, ROW
 from frugalsvm.streams.parsing import parse_table
+from frugalsvm.streams.reader import TextReader
 from frugalsvm.streams.row_checks import without_bad_rows
 from frugalsvm.streams.sniffer import Sniffed, check_text_columns, fields_of, joined_end, sniff, width_problem
-from frugalsvm.streams.text_reader import TextReader
 
-__all__ = ["DelimitedReader"]
+__all__ = ["DelimitedReader", "Plan", "RowBuffers", "is_utf8", "planned"]
 
 _REMEMBERED_STRINGS = 1 << 16
 _MOST_MERGED = 4  # blocks, for rows that go on in the next one
 _POINTS_AND_COMMAS = bytes.maketrans(b".,", b",.")
 _DECIMALS = (None, ".", ",")
 _THOUSANDS = (None, ",", ".", " ", "'", "_")
+
+
+class Plan(NamedTuple):
+    """Where the fields of a line go: kinds 0 (feature), 1 (label or weight), 2 (text), and the column there."""
+
+    names: tuple[str, ...]
+    kinds: NDArray
+    targets: NDArray
+    strings: tuple[str, ...]
+    label_kind: int
+    label: int
+    weight: int
+
+
+def planned(schema: Schema) -> Plan:
+    """Give each column of a schema its index in a row."""
+    kinds, targets, counts = [], [], [0, 0, 0]
+    strings: list[str] = []
+    index_of = {name: index for index, name in enumerate(schema.numbers)}
+    dates = dict(schema.dates)
+    label_kind = label = weight = -1
+    for column in schema.columns:
+        is_text = column.kind == "string" or column.name in dates
+        kind = 2 if is_text else 0 if column.role == "feature" else 1
+        if column.role == "label":
+            label_kind, label = kind, counts[kind]
+        elif column.role == "weight":
+            weight = counts[kind]
+        if kind == 2:
+            strings.append(column.name)
+        kinds.append(kind)
+        targets.append(index_of[column.name] if kind == 0 else counts[kind])
+        counts[kind] += 1
+    names = tuple(column.name for column in schema.columns)
+    return Plan(names, np.array(kinds), np.array(targets), tuple(strings), label_kind, label, weight)
+
+
+class RowBuffers:
+    """Arrays for the rows of one block."""
+
+    def __init__(self, n_rows: int, n_bytes: int, plan: Plan, dtype: Any) -> None:
+        n_numbers, n_extras, n_strings = (int(np.sum(plan.kinds == kind)) for kind in range(3))
+        self.numbers = np.empty((n_rows, n_numbers), dtype=dtype)
+        self.extras = np.empty((n_rows, n_extras))
+        self.spans = np.empty((n_rows, n_strings, 2), dtype=np.int64)
+        self.lines = np.empty(n_rows, dtype=np.int64)
+        self.hard = HardNumbers(n_bytes)
+        # Text that Python code read, by row and column, where the bytes of the block are not the text.
+        self.read: dict[tuple[int, int], str] = {}
+
+
+def is_utf8(text: bytes) -> bool:
+    """Whether all of the text is UTF-8, as ASCII is."""
+    if text.isascii():
+        return True
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 class DelimitedReader(TextReader):
@@ -64,7 +123,6 @@ class DelimitedReader(TextReader):
         }
         self._is_tsv, self._wanted_features = is_tsv, n_features
         self.reopenable, self.name = text.reopenable, text.name
-        self._layout: Layout | None = None
         self._sniffed: Sniffed
         self._plan: Plan
         self._ignored: frozenset[str] = frozenset()
@@ -72,10 +130,8 @@ class DelimitedReader(TextReader):
         self._dates: list[tuple[str, DateColumn]] = []
         self._strings: dict[bytes, str] = {}
 
-    def prepare(self) -> Layout:
-        """Look at the first lines for the dialect, a header, kinds of columns and the label column, once."""
-        if self._layout is not None:
-            return self._layout
+    def _looked_at(self) -> Layout:
+        """Look at the first lines for the dialect, a header, kinds of columns and the label column."""
         block = self.text.first()
         if self._is_tsv and self._options["delimiter"] is None and b"\t" in block.text:
             self._options["delimiter"] = "\t"
@@ -84,14 +140,11 @@ class DelimitedReader(TextReader):
             raise StreamError(f"{self.name} has no header, so the label column must be given by index.")
         schema, notes = assigned(sniffed.names, sniffed.kinds, self.roles, self.name)
         check_text_columns(sniffed, schema, self.roles, block)
-        if self._wanted_features is not None and self._wanted_features != len(schema.numbers):
-            words = f"{self.name} has {len(schema.numbers)} columns of numbers beside the label"
-            raise StreamError(Sentence(words, ", not {n_features}.", n_features=self._wanted_features))
+        self._check_width(len(schema.numbers), "columns of numbers beside the label")
         self._sniffed, self._plan, self._numbers = sniffed, planned(schema), schema.numbers
         self._dates = schema.dates
         self._ignored = frozenset(column.name for column in schema.columns if column.role == "ignored")
-        self._layout = Layout(len(schema.numbers), None, schema, sniffed.notes + notes)
-        return self._layout
+        return Layout(len(schema.numbers), None, schema, sniffed.notes + notes)
 
     @property
     def _notation(self) -> Notation:

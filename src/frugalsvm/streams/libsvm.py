@@ -19,8 +19,8 @@ from frugalsvm.streams.lines import Block, TextSources
 from frugalsvm.streams.number_notation import HardNumbers, number_in, parser_top
 from frugalsvm.streams.number_parsing import AT, COUNT, LINE, ROW
 from frugalsvm.streams.parsing import parse_rows, scan_indices
+from frugalsvm.streams.reader import TextReader
 from frugalsvm.streams.row_checks import without_fractions
-from frugalsvm.streams.text_reader import TextReader
 
 __all__ = ["LibsvmReader"]
 
@@ -52,15 +52,12 @@ class LibsvmReader(TextReader):
             n_features, zero_based = _MOST_FEATURES, True
         self._wanted_features, self._zero_based = n_features, zero_based
         self.reopenable, self.name = text.reopenable, text.name
-        self._layout: Layout | None = None
         self._base, self._width = 1, 0
         # With both given there is nothing to decide from the first lines, and a live pipe is not kept waiting.
         text.fill_first = n_features is None or zero_based is None
 
-    def prepare(self) -> Layout:
-        """Decide on the first feature number and on the number of features, once."""
-        if self._layout is not None:
-            return self._layout
+    def _looked_at(self) -> Layout:
+        """Decide on the first feature number and on the number of features."""
         width, notes = self._wanted_features, []
         if width is None or self._zero_based is None:
             smallest, largest, seen = self._scanned()
@@ -77,8 +74,7 @@ class LibsvmReader(TextReader):
         if self._hash_features is not None:
             notes = [f"feature numbers are hashed to {self._hash_features:,} features"]
         self._width = width
-        self._layout = Layout(self._hash_features or width, None, None, tuple(notes))
-        return self._layout
+        return Layout(self._hash_features or width, None, None, tuple(notes))
 
     def _scanned(self) -> tuple[int, int, str]:
         """Smallest and largest feature number, and where they were looked for."""

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from frugalsvm.exceptions import Sentence
 from frugalsvm.streams.bad_lines import BadLines, StreamError, first_line_of, shown
-from frugalsvm.streams.batch import Batch, dropped
+from frugalsvm.streams.batch import Batch
 from frugalsvm.streams.columns import Layout, Roles, Schema, assigned
+from frugalsvm.streams.reader import Reader
 from frugalsvm.streams.row_checks import without_bad_rows
 from frugalsvm.streams.source import Source
 
@@ -94,14 +94,13 @@ def _as_labels(values: NDArray) -> NDArray:
     return np.char.decode(values, "utf-8") if values.dtype.kind == "S" else np.array(values)
 
 
-class _ArrayReader:
+class _ArrayReader(Reader):
     """What npy and npz have in common: X, perhaps y and weights, each with one row per example."""
 
     def __init__(self, source: Source, *, roles: Roles, n_features: int | None, dtype: Any) -> None:
         self.source, self.roles, self.dtype = source, roles, np.dtype(dtype)
         self.name, self.reopenable = source.name, source.reopenable
         self._wanted_features = n_features
-        self._layout: Layout | None = None
         self._schema: Schema | None = None
 
     def _opened(self, stack: ExitStack) -> tuple[ArrayRows, ArrayRows | None, ArrayRows | None]:
@@ -111,14 +110,12 @@ class _ArrayReader:
         """How many features there are, and notes; npy files have labels among the columns."""
         return X.shape[1], ()
 
-    def prepare(self) -> Layout:
+    def _looked_at(self) -> Layout:
         """Read the headers; a pipe is copied to a temporary file for that."""
-        if self._layout is None:
-            if not self.reopenable:
-                self.source.local_path()
-            with ExitStack() as stack:
-                self._layout = self._layout_of(*self._all_opened(stack))
-        return self._layout
+        if not self.reopenable:
+            self.source.local_path()
+        with ExitStack() as stack:
+            return self._layout_of(*self._all_opened(stack))
 
     def _all_opened(self, stack: ExitStack) -> tuple[ArrayRows, ArrayRows | None, ArrayRows | None]:
         try:
@@ -142,18 +139,10 @@ class _ArrayReader:
         width, notes = self._take_roles(X)
         if width < 1:
             raise StreamError(f"{X.name} has no column left for features.")
-        if self._wanted_features not in (None, width):
-            words = f"{X.name} has {width} features"
-            raise StreamError(Sentence(words, ", not {n_features}.", n_features=self._wanted_features))
+        self._check_width(width, "features", X.name)
         return Layout(width, X.shape[0], self._schema, notes)
 
-    def pieces(self, skip: int, bad: BadLines) -> Iterator[Batch]:
-        """Rows from number ``skip`` on, in pieces of any size."""
-        self.prepare()
-        passed = 0 if bad.leaves_out else skip
-        yield from dropped(self._read(passed, bad), skip - passed)
-
-    def _read(self, row: int, bad: BadLines) -> Iterator[Batch]:
+    def _rows_from(self, row: int, bad: BadLines) -> Iterator[Batch]:
         with ExitStack() as stack:
             parts = self._all_opened(stack)
             X = parts[0]

@@ -6,32 +6,23 @@ import copy
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from frugalsvm.exceptions import ParameterError, Sentence
 from frugalsvm.streams.bad_lines import BadLines, StreamError
 from frugalsvm.streams.batch import Batch, rebatched
-from frugalsvm.streams.columns import Layout, Roles, Schema
+from frugalsvm.streams.columns import Roles, Schema
 from frugalsvm.streams.delimited import DelimitedReader
-from frugalsvm.streams.discovery import sources_of
-from frugalsvm.streams.formats import FORMATS, folder_format, guessed_format
+from frugalsvm.streams.discovery import FORMATS, folder_format, guessed_format, sources_of
 from frugalsvm.streams.libsvm import LibsvmReader
 from frugalsvm.streams.lines import TextSources
 from frugalsvm.streams.numpy_files import NpyReader, NpzReader
+from frugalsvm.streams.reader import Reader
 from frugalsvm.streams.tables import TableReader
 
 __all__ = ["FORMATS", "Stream", "open_stream"]
-
-
-class _Reader(Protocol):
-    name: str
-    reopenable: bool
-
-    def prepare(self) -> Layout: ...
-
-    def pieces(self, skip: int, bad: BadLines) -> Iterator[Batch]: ...
 
 
 class Stream:
@@ -62,7 +53,7 @@ class Stream:
 
     def __init__(
         self,
-        reader: _Reader,
+        reader: Reader,
         *,
         batch_rows: int,
         start: int,
@@ -294,7 +285,7 @@ def _reader(
     common: dict[str, Any],
     text: dict[str, Any],
     libsvm: dict[str, Any],
-) -> _Reader:
+) -> Reader:
     if isinstance(source, str | os.PathLike) and source != "-" and Path(source).is_dir():
         format = format or folder_format(Path(source))
         if format in ("parquet", "arrow"):

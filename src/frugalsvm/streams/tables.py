@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from frugalsvm.exceptions import Sentence
 from frugalsvm.streams.bad_lines import BadLines, StreamError, first_line_of, shown
-from frugalsvm.streams.batch import Batch, dropped, rows_taken
+from frugalsvm.streams.batch import Batch, rows_taken
 from frugalsvm.streams.columns import Layout, Roles, Schema, assigned
 from frugalsvm.streams.dates import DateColumn, date_parts, days_in, days_of
+from frugalsvm.streams.reader import Reader
 from frugalsvm.streams.row_checks import without_bad_rows
 from frugalsvm.streams.source import Source, imported_pyarrow
 
@@ -22,7 +23,7 @@ __all__ = ["TableReader"]
 _BATCH_ROWS = 1 << 13
 
 
-class TableReader:
+class TableReader(Reader):
     """Reads tables of numbers and text; row groups before the first wanted row are not read."""
 
     def __init__(
@@ -33,26 +34,20 @@ class TableReader:
         self.name = str(sources) if isinstance(sources, Path) else sources[0].name
         self.reopenable = True if isinstance(sources, Path) else all(source.reopenable for source in sources)
         self._wanted_features = n_features
-        self._layout: Layout | None = None
         self._schema: Schema
         self._dataset: Any = None
         self._stream: Any = None
         self._names_of_paths: dict[str, str] = {}
 
-    def prepare(self) -> Layout:
+    def _looked_at(self) -> Layout:
         """Read the schema; a pipe of Parquet data is copied to a temporary file for that."""
-        if self._layout is not None:
-            return self._layout
         schema, n_rows = self._guarded(self._opened_schema)
         names = self._guarded(lambda: schema.names)  # which are not decoded before
         kinds = [self._kind(field) for field in schema]
         self._schema, notes = assigned(names, kinds, self.roles, self.name)
         width = len(self._schema.numbers)
-        if self._wanted_features not in (None, width):
-            words = f"{self.name} has {width} columns of numbers"
-            raise StreamError(Sentence(words, ", not {n_features}.", n_features=self._wanted_features))
-        self._layout = Layout(width, n_rows, self._schema, notes)
-        return self._layout
+        self._check_width(width, "columns of numbers")
+        return Layout(width, n_rows, self._schema, notes)
 
     def _guarded(self, function: Any, *args: Any) -> Any:
         try:
@@ -108,12 +103,9 @@ class TableReader:
         what = f"column {shown(field.name)} is {field.type}, neither numbers nor text"
         raise StreamError(Sentence(f"{self.name}: {what}", "; {ignore} leaves it out."))
 
-    def pieces(self, skip: int, bad: BadLines) -> Iterator[Batch]:
-        """Rows from number ``skip`` on, in pieces of any size."""
-        self.prepare()
-        passed = 0 if bad.leaves_out else skip
-        records = self._streamed(passed) if self._dataset is None else self._scanned(passed)
-        yield from dropped(self._converted(records, bad), skip - passed)
+    def _rows_from(self, row: int, bad: BadLines) -> Iterator[Batch]:
+        records = self._streamed(row) if self._dataset is None else self._scanned(row)
+        return self._converted(records, bad)
 
     def _streamed(self, skip: int) -> Iterator[tuple[str, int, Any]]:
         reader, self._stream = self._stream or self._open_ipc_stream(), None

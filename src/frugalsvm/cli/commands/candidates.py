@@ -61,9 +61,9 @@ def auto(seed: int, *, quiet: bool) -> Candidate:
     """What `frugalsvm train` does with nothing else."""
 
     def learn(rows: Batch, limit: float | None) -> Learned:
-        y = labels_of(rows)
+        task = Task(True, labels_of(rows), False)
         with _Watch() as watch:
-            fitted = fit_auto(rows_of(rows), Task(True, y, False), rows.weights, seed, limit, quiet=quiet)
+            fitted = fit_auto(rows_of(rows), task, rows.weights, seed, limit, quiet=quiet)
         model, growing = fitted.pipeline_, fitted.refit_time_
         fixed = max(watch.seconds - growing, 0.0)
         return Learned(model, {"algorithm": AUTO}, growing, fixed, 1.0, _file_bytes(model, for_prediction=True))
@@ -78,7 +78,7 @@ def low_rank(seed: int, impute: str | None, kernel: str = "rbf", budget: int = 5
         options = TrainOptions("asset", budget, kernel, seed=seed)
         with _Watch() as watch:
             model, chosen = fit_in_memory([rows], options, "cpu", None, impute, quiet=True)
-        flags = flags_of(options, chosen, scale_flag(chosen["scale"])) | {"device": "cpu", "C": chosen["C"]}
+        flags = flags_of(options, chosen, chosen["scale"]) | {"device": "cpu", "C": chosen["C"]}
         return Learned(model, flags, watch.seconds, 0.0, 1.0, _file_bytes(model))
 
     return Candidate("asset", f"low-rank machine of {budget} landmarks, {kernel}", learn)
@@ -141,12 +141,17 @@ def _searched(
         tuner.partial_fit(first.X[start:stop], first.y[start:stop], classes=classes)
         if time.monotonic() > deadline:
             break
-    scale, best = scale_flag(first.scale), settings[tuner.best_index_]
     tried = tuple(
-        {**flags_of(options, each, scale), "rows": result["rows"], "accuracy": result["accuracy"]}
+        {**flags_of(options, each, first.scale), "rows": result["rows"], "accuracy": result["accuracy"]}
         for each, result in zip(settings, tuner.results_, strict=True)
     )
-    return options._replace(**{name: best[name] for name in ("gamma", "strength", "budget")}, scale=scale), tried
+    return options_with(options, settings[tuner.best_index_], first.scale), tried
+
+
+def options_with(options: TrainOptions, settings: dict[str, Any], scale: bool | str) -> TrainOptions:
+    """Options with the settings of a candidate, and the scale of a pipeline."""
+    best = {name: settings[name] for name in ("gamma", "strength", "budget")}
+    return options._replace(**best, scale=scale_flag(scale))
 
 
 def _learned(rows: Batch, options: TrainOptions, impute: str | None, deadline: float) -> Learned:
@@ -170,12 +175,12 @@ def _learned(rows: Batch, options: TrainOptions, impute: str | None, deadline: f
     if halfway > 0.0 and not CATALOGUE[options.algorithm].budgeted:  # it grows while it learns
         ratio = math.log(watch.seconds / halfway) / math.log(options.passes * rows.n_rows / n_halfway)
         exponent = min(max(ratio, 1.0), _STEEPEST)
-    flags = flags_of(options, with_own_choices(chosen, model), scale_flag(chosen["scale"]))
+    flags = flags_of(options, with_own_choices(chosen, model), chosen["scale"])
     return Learned(model, flags, watch.seconds, choosing.seconds, exponent, _file_bytes(model, caches=False))
 
 
-def flags_of(options: TrainOptions, settings: dict[str, Any], scale: str) -> dict[str, Any]:
-    """What was chosen, as flags of `frugalsvm train`."""
+def flags_of(options: TrainOptions, settings: dict[str, Any], scale: bool | str) -> dict[str, Any]:
+    """What was chosen, as flags of `frugalsvm train`; ``scale`` is what the pipeline is told."""
     algorithm = CATALOGUE[options.algorithm]
     flags: dict[str, Any] = {"algorithm": options.algorithm, "kernel": options.kernel, "metric": options.metric}
     flags["gamma"] = settings["gamma"]
@@ -183,7 +188,8 @@ def flags_of(options: TrainOptions, settings: dict[str, Any], scale: str) -> dic
         flags[algorithm.strength] = settings["strength"]
     flags["budget"] = settings["budget"] if algorithm.budgeted else None
     flags["passes"] = options.passes if options.passes > 1 else None
-    return {name: value for name, value in {**flags, "scale": scale}.items() if value is not None}
+    flags["scale"] = scale_flag(scale)
+    return {name: value for name, value in flags.items() if value is not None}
 
 
 # --- what it costs ------------------------------------------------------------------------------------------

@@ -7,14 +7,14 @@ from typing import Annotated, Any
 import typer
 
 from frugalsvm.cli.errors import check_folder, reported
-from frugalsvm.cli.flags import Device, Json, ModelFile, data_options, reading_flags, wrong
+from frugalsvm.cli.flags import READ_ROWS, Device, Json, ModelFile, data_options, with_flags, wrong
 
 __all__ = ["evaluate"]
 
 _WINDOW_ROWS = 1000
 
 
-@reading_flags()
+@with_flags(*READ_ROWS)
 def evaluate(
     model: ModelFile,
     prequential: Annotated[
@@ -45,9 +45,7 @@ def evaluate(
         if value is not None and not prequential:
             raise wrong(flag, "it needs --prequential.")
     with reported(of_model=model):
-        from frugalsvm.cli.catalogue import CLASSES, NOVELTIES
-        from frugalsvm.cli.io.model_input import device_arguments, open_for, tell_surprises
-        from frugalsvm.cli.words.data_report import tell_skipped
+        from frugalsvm.cli.io.model_input import device_arguments, open_for, tell_left_out
         from frugalsvm.explain.model_contents import task_of_model
         from frugalsvm.metrics.collected import scores_for
         from frugalsvm.metrics.windows import Curve
@@ -55,6 +53,7 @@ def evaluate(
         from frugalsvm.persist.savable import FOR_PREDICTION
         from frugalsvm.pipelines.prequential import learned_in_turn
         from frugalsvm.streams.batch import labels_of, rows_of
+        from frugalsvm.words import CLASSES, NOVELTIES
 
         if curve is not None:
             check_folder(curve)
@@ -91,8 +90,7 @@ def evaluate(
         if not scores.n_examples:
             raise ValueError(f"{opened.stream.name} has no rows.")
         results, curve_rows = scores.results(), windows.rows()
-        tell_skipped(opened.stream, of_model=True)
-        tell_surprises(opened.surprises)
+        tell_left_out(opened)
         if task == CLASSES:
             _tell_doubts(scores.labels, fitted.classes_, opened.stream)
     with reported():
@@ -101,7 +99,7 @@ def evaluate(
         if curve is not None:
             write_curve(curve_rows, curve)
     if as_json:
-        counts = {"bad_lines": getattr(opened.stream, "n_bad", 0), **opened.surprises.counts()}
+        counts = {"bad_lines": opened.stream.n_bad, **opened.surprises.counts()}
         print_json({**results, **counts, **({"curve": curve_rows} if prequential else {})})
     else:
         print_evaluation(results, curve_rows, f"{model.name} on {options.name}")
@@ -134,5 +132,5 @@ def _tell_doubts(labels: Any, classes: Any, stream: Any) -> None:
         raise ValueError(f"{found}, and the model knows {few(classes.tolist())}: is --label the right column?")
     if len(labels) == 1:
         tell(f"warning: all rows of {stream.name} have the label {labels.tolist()[0]!r}: accuracy says little")
-    if n := getattr(stream, "n_unlabeled", 0):
+    if n := stream.n_unlabeled:
         tell(f"note: {n:,} {'row' if n == 1 else 'rows'} without a label: left out")

@@ -6,14 +6,14 @@ from typing import Annotated, Any
 import typer
 
 from frugalsvm.cli.errors import check_folder, reported
-from frugalsvm.cli.flags import Json, ModelFile, data_options, reading_flags
+from frugalsvm.cli.flags import READ_ROWS, Json, ModelFile, data_options, with_flags
 
 __all__ = ["explain"]
 
 _EXACT_ROWS, _SAMPLED_ROWS, _PERMUTATIONS = 1000, 50, 4
 
 
-@reading_flags()
+@with_flags(*READ_ROWS)
 def explain(
     model: ModelFile,
     background: Annotated[
@@ -40,14 +40,13 @@ def explain(
     **reading: Any,
 ) -> None:
     """Show how much each column raised or lowered the prediction of each row, and which columns matter."""
-    from frugalsvm.cli.console import print_json
+    from frugalsvm.cli.console import print_json, tell
     from frugalsvm.cli.words.page import Page, print_written
 
     options = data_options(reading)
     with reported(of_model=model):
         if html is not None:
             check_folder(html)
-        from frugalsvm.cli.io.model_input import tell_surprises
         from frugalsvm.explain import has_exact_shares
         from frugalsvm.persist import load
 
@@ -57,7 +56,8 @@ def explain(
         if usual not in (None, "auto"):
             usual, words = _sampled_rows(fitted, model, options._replace(source=background), background_rows, labeled)
         X, surprises = _first_rows(fitted, model, options, n_rows, labeled)
-        tell_surprises(surprises)
+        for sentence in surprises.sentences():
+            tell(f"warning: {sentence}")
         found = _explained(fitted, model, X, usual)
         if words:
             found.background = words
@@ -80,20 +80,15 @@ def explain(
 
 def _first_rows(fitted: Any, model: Path, options: Any, n_rows: int, labeled: bool) -> tuple[Any, Any]:
     """The first rows of the data, as the model takes them, and what they have that its training data had not."""
-    import numpy as np
-
+    from frugalsvm.cli.io.first_rows import peeked
     from frugalsvm.cli.io.model_input import open_for, surprises_in
-    from frugalsvm.streams.batch import rows_of, rows_taken, stacked
+    from frugalsvm.streams.batch import rows_between, rows_of, stacked
 
-    opened, parts, left = open_for(fitted, model, options, has_labels=labeled), [], n_rows
-    for batch in opened.batches:
-        parts.append(batch if batch.n_rows <= left else rows_taken(batch, np.arange(left)))
-        left -= batch.n_rows
-        if left <= 0:
-            break
-    if not parts:
+    opened = open_for(fitted, model, options, has_labels=labeled)
+    first, _ = peeked(opened.batches, n_rows)
+    if not first:
         raise ValueError(f"{opened.stream.name} has no rows.")
-    found = rows_of(stacked(parts))
+    found = rows_of(rows_between(stacked(first), 0, n_rows))
     return found, surprises_in(fitted, found, opened.stream)
 
 
@@ -101,7 +96,7 @@ def _sampled_rows(fitted: Any, model: Path, options: Any, n_rows: int, labeled: 
     """Background rows, drawn at random from all rows of a file, since many files are sorted; and what they are."""
     from frugalsvm.cli.io.model_input import open_for
     from frugalsvm.streams.batch import rows_of
-    from frugalsvm.streams.sampled_rows import sample_rows
+    from frugalsvm.streams.in_memory import sample_rows
 
     opened = open_for(fitted, model, options, has_labels=labeled)
     sample = sample_rows(opened.batches, n_rows, seed=0)

@@ -8,7 +8,7 @@ import typer
 
 from frugalsvm.cli.console import Printer, tell
 from frugalsvm.cli.errors import reported
-from frugalsvm.cli.flags import ModelFile, checked_choice, completing, given_flags, wrong
+from frugalsvm.cli.flags import ModelFile, check_choices, completing, given_flags, wrong
 
 __all__ = ["export"]
 
@@ -41,8 +41,7 @@ def export(
 
 def _refuse_flags(to: str, dtype: str, given: Collection[str]) -> None:
     """Values that there are not, and flags that would have no effect."""
-    checked_choice("--to", to, _FORMATS)
-    checked_choice("--dtype", dtype, _DTYPES)
+    check_choices({"to": to, "dtype": dtype}, to=_FORMATS, dtype=_DTYPES)
     for flag in ("name", "explain"):
         if flag in given and to != "c":
             raise wrong(flag, "it is for `--to c`: leave it out.")

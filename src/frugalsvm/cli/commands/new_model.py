@@ -29,9 +29,8 @@ def new_model(
     follows = options.forgets or (is_stream and getattr(_estimator(options), "may_follow", False))
     dense_scale = "following" if options.forgets else "yes" if follows else None
     first = prepared(batches, options.scale, impute, dense_scale=dense_scale)
-    settings = {"kernel": options.kernel, **_own_settings(options)}
-    settings |= {"gamma": options.gamma, "strength": options.strength, "budget": options.budget}
-    estimator, more = _estimator(options), {}
+    settings, estimator = _settings(options), _estimator(options)
+    more: dict[str, Any] = {}
     if options.metric is not None:  # it is learned from more rows, and what goes with it is chosen then
         more = {"warmup_rows": _METRIC_ROWS}
     elif not follows and (fitted := chosen_by_itself(first, options, quiet=quiet)) is not None:
@@ -49,25 +48,17 @@ def new_model(
 
 def _estimator(options: TrainOptions) -> Any:
     """An estimator that chooses by itself what was not given; gamma as well where it would take a usual one."""
-    gamma: Any = options.gamma
-    if gamma is None and options.kernel not in WITHOUT_GAMMA and CATALOGUE[options.algorithm].task != NOVELTIES:
-        gamma = "auto"
-    return new_estimator(
-        options.algorithm,
-        kernel=options.kernel,
-        gamma=gamma,
-        strength=options.strength,
-        budget=options.budget,
-        metric=options.metric,
-        seed=options.seed,
-        **_own_settings(options),
-    )
+    settings = _settings(options)
+    if options.gamma is None and options.kernel not in WITHOUT_GAMMA and CATALOGUE[options.algorithm].task != NOVELTIES:
+        settings["gamma"] = "auto"
+    return new_estimator(options.algorithm, metric=options.metric, seed=options.seed, **settings)
 
 
-def _own_settings(options: TrainOptions) -> dict[str, Any]:
-    """What was said about one algorithm only."""
-    settings = {name: getattr(options, name) for name in CATALOGUE[options.algorithm].own}
-    return {name: value for name, value in settings.items() if value is not None}
+def _settings(options: TrainOptions) -> dict[str, Any]:
+    """What was said about a model; of flags that only one algorithm has, those that were given."""
+    own = {name: getattr(options, name) for name in CATALOGUE[options.algorithm].own}
+    shared = {name: getattr(options, name) for name in ("gamma", "strength", "budget")}
+    return {"kernel": options.kernel, **{name: value for name, value in own.items() if value is not None}, **shared}
 
 
 def chosen_by_itself(first: Prepared, options: TrainOptions, *, quiet: bool) -> Any:

@@ -9,12 +9,12 @@ from typing import Annotated, Any
 import typer
 
 from frugalsvm.cli.errors import reported
-from frugalsvm.cli.flags import Device, ModelFile, data_options, reading_flags, wrong
+from frugalsvm.cli.flags import READ_ROWS, Device, ModelFile, data_options, with_flags, wrong
 
 __all__ = ["predict"]
 
 
-@reading_flags()
+@with_flags(*READ_ROWS)
 def predict(
     model: ModelFile,
     output: Annotated[
@@ -50,8 +50,7 @@ def predict(
         import numpy as np
         from sklearn.base import is_outlier_detector
 
-        from frugalsvm.cli.io.model_input import device_arguments, open_for, tell_surprises
-        from frugalsvm.cli.words.data_report import tell_skipped
+        from frugalsvm.cli.io.model_input import device_arguments, open_for, tell_left_out
         from frugalsvm.persist import load
 
         fitted = load(model)
@@ -69,23 +68,22 @@ def predict(
                 predicted = lambda rows: np.where(fitted.p_values(rows) <= alarm_rate, -1, 1)  # noqa: E731
         elif scores or probabilities:
             columns = [fitted.predict_proba if probabilities else partial(fitted.decision_function, **where)]
-        lines = _lines(opened.batches, predicted, columns, [] if width is None else [-width, width])
-        _write(lines, output)
-        tell_skipped(opened.stream, of_model=True)
-        tell_surprises(opened.surprises)
+        _write(_lines(opened.batches, predicted, columns, [] if width is None else [-width, width]), output)
+        tell_left_out(opened)
 
 
 def _refuse_columns(fitted: Any, model: Path, *, scores: bool, probabilities: bool) -> None:
     """Refuse what a model does not have beside its predictions."""
-    from frugalsvm.cli.catalogue import CLASSES, NUMBERS
     from frugalsvm.explain.model_contents import task_of_model
+    from frugalsvm.words import CLASSES, NUMBERS
 
     if scores and probabilities:
         raise wrong("scores", "give --scores or --probabilities, not both.")
     task = task_of_model(fitted)
-    if (scores and task == NUMBERS) or (probabilities and task != CLASSES):
-        flag = "--scores" if scores else "--probabilities"
-        raise ValueError(f"{model} predicts {task}: {flag} is for classes{'' if probabilities else ' and novelties'}.")
+    if scores and task == NUMBERS:
+        raise ValueError(f"{model} predicts {task}: --scores is for classes and novelties.")
+    if probabilities and task != CLASSES:
+        raise ValueError(f"{model} predicts {task}: --probabilities is for classes.")
     if probabilities and not hasattr(fitted, "predict_proba"):
         raise ValueError(f"{model} has no probabilities: train it with --calibrate, or with -a auto.")
 

@@ -2,40 +2,22 @@
 
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 from frugalsvm.cli.catalogue import maintenance_for, quantile_settings
 from frugalsvm.cli.console import tell
-from frugalsvm.cli.options import DataOptions, TrainOptions
+from frugalsvm.cli.io.interruption import leaving_as_it_was
+from frugalsvm.cli.options import Request, TrainOptions
 from frugalsvm.cli.words.outcome import Outcome
 
-if TYPE_CHECKING:
-    from frugalsvm.cli.io.dask_table import Table
-
-__all__ = ["DaskFlags", "TlsFiles", "train_dask"]
+__all__ = ["train_dask"]
 
 _ANOMALIES = 0.01  # share of rows, if --nu is not given
 _LOOPBACK = "127.0.0.1"  # workers on this machine, and their dashboard, are for this machine only
+_TLS = ("ca", "cert", "key")  # PEM files: who signed the certificates, the certificate of this client, and its key
 
 
-class TlsFiles(NamedTuple):
-    """PEM files for a scheduler that speaks TLS: who signed the certificates, and the certificate of this client."""
-
-    ca: Path | None = None
-    cert: Path | None = None
-    key: Path | None = None
-
-
-class DaskFlags(NamedTuple):
-    """What is asked for besides rows and model."""
-
-    address: str  # of a scheduler, ``tcp://host:port`` or ``tls://host:port``; ``local:N``: N worker processes here
-    C: float | None = None
-    task: str = "auto"  # "regression" learns numbers
-    tls: TlsFiles = TlsFiles()  # for an address that begins with ``tls://``
-
-
-def train_dask(data: DataOptions, options: TrainOptions, output: Path, flags: DaskFlags, *, quiet: bool) -> Outcome:
+def train_dask(request: Request) -> Outcome:
     """Train on a cluster and write the ordinary pipeline to a file."""
     try:
         from frugalsvm.dask import DaskPipeline
@@ -46,55 +28,46 @@ def train_dask(data: DataOptions, options: TrainOptions, output: Path, flags: Da
     from frugalsvm.cli.io.dask_table import read_table
     from frugalsvm.pipelines import ColumnEncoder
 
-    flags = flags._replace(task=_task(options, flags))
-    estimator = _estimator(options, flags)
-    with _client(flags.address, flags.tls) as client:
+    data, options, flags, quiet = request.data, request.options, request.flags, request.quiet
+    of_numbers = _learns_numbers(options, flags["task"])
+    estimator = _estimator(options, flags["c"], of_numbers=of_numbers)
+    labels = None if options.algorithm == "one-class" else "numbers" if of_numbers else "classes"
+    with leaving_as_it_was(request.output), _client(flags) as client:
         if not quiet and "dashboard" in client.scheduler_info()["services"]:  # schedulers may do without
             tell(f"Dask dashboard: {client.dashboard_link}")
-        table = read_table(data, labels=_labels_of(options, flags))
-        notes = [*table.notes, *([] if table.predicted is None else [table.predicted])]
-        for note in () if quiet else notes:
+        table = read_table(data, labels=labels)
+        for note in () if quiet else table.notes:
             tell(f"note: {note}")
         if table.doubt is not None:
             tell(f"warning: {table.doubt}")
         model = DaskPipeline(
             estimator.set_params(client=client),
-            scale=_scale(options, data, table),
+            scale=_scale(options, table.first),
             encoder=ColumnEncoder() if table.has_text else None,
             impute=data.imputes,
         ).fit(table.X, table.y, callback=None if quiet else _tell_round)
-    return _saved(model, output, data._replace(columns=table.columns), options)
+        return _saved(model, request._replace(data=data._replace(columns=table.columns)))
 
 
-def _task(options: TrainOptions, flags: DaskFlags) -> str:
-    """What is learned: losses and quantiles are for numbers."""
-    if flags.task == "classification" or (flags.task == "auto" and options.loss is None):
-        return "classification"
+def _learns_numbers(options: TrainOptions, task: str) -> bool:
+    """Whether numbers are learned: losses and quantiles are for them."""
+    if task == "classification" or (task == "auto" and options.loss is None):
+        return False
     if options.calibrate:
         raise ValueError("--calibrate is for classes, and numbers are learned here: leave it out.")
-    return "regression"
+    return True
 
 
-def _labels_of(options: TrainOptions, flags: DaskFlags) -> str | None:
-    """What there is to predict."""
-    if options.algorithm == "one-class":
-        return None
-    return "numbers" if flags.task == "regression" else "classes"
-
-
-def _scale(options: TrainOptions, data: DataOptions, table: "Table") -> bool | str:
+def _scale(options: TrainOptions, first: Any) -> bool | str:
     """What a pipeline is told, by the first rows."""
     from frugalsvm.cli.io.first_rows import chosen_scale
-    from frugalsvm.pipelines import MissingValueFiller
     from frugalsvm.pipelines.frames import split_frame
 
-    X = split_frame(table.first)[0]
-    if not X.shape[1]:
-        return False
-    return chosen_scale(options.scale, MissingValueFiller(data.imputes or "median").fit(X).transform(X))
+    X = split_frame(first)[0]
+    return bool(X.shape[1]) and chosen_scale(options.scale, X)
 
 
-def _estimator(options: TrainOptions, flags: DaskFlags) -> Any:
+def _estimator(options: TrainOptions, C: float | None, *, of_numbers: bool) -> Any:
     """The estimator for flags; what was not given is chosen on a sample of the rows."""
     from frugalsvm.dask import DaskASSETClassifier, DaskASSETOneClassSVM, DaskASSETRegressor, DaskBSGDClassifier
 
@@ -109,38 +82,32 @@ def _estimator(options: TrainOptions, flags: DaskFlags) -> Any:
         del settings["metric"]
         settings["gamma"] = options.gamma or "scale"  # there are no labels to choose by
         return DaskASSETOneClassSVM(_ANOMALIES if options.nu is None else options.nu, **settings)
-    settings |= {"alpha": options.strength} if flags.C is None else {"C": flags.C}
-    if flags.task == "regression":
+    settings |= {"alpha": options.strength} if C is None else {"C": C}
+    if of_numbers:
         settings |= {} if options.loss is None else {"loss": options.loss}
         return DaskASSETRegressor(**settings, **quantile_settings(options.quantile))
-    if flags.C is None and options.strength is None:
+    if C is None and options.strength is None:
         settings["C"] = "auto"
     return DaskASSETClassifier(calibrate="platt" if options.calibrate else None, **settings)
 
 
-def _saved(model: Any, output: Path, data: DataOptions, options: TrainOptions) -> Outcome:
+def _saved(model: Any, request: Request) -> Outcome:
     """The model as a file, and what to tell of it."""
     from frugalsvm.persist import save
 
-    local = model.to_local()
+    local, options = model.to_local(), request.options
     vars(local).pop("feature_names_in_", None)  # the other commands read numbers without names
     machine, last = local.estimator_, model.estimator_.history_[-1]
-    gamma = machine.gamma_
     judged = {f"validation_{name}": last[name] for name in _qualities(last)}
-    figures = {"rounds": model.n_iter_, **judged, "gamma": gamma}
-    chosen = {"algorithm": options.algorithm, "kernel": machine.kernel, "gamma": gamma, "scale": local.scale}
+    figures = {"rounds": model.n_iter_, **judged, "gamma": machine.gamma_}
+    chosen = {"algorithm": options.algorithm, "kernel": machine.kernel, "gamma": machine.gamma_, "scale": local.scale}
     chosen |= {"strength": getattr(machine, "alpha_", options.strength), "budget": options.budget}
     chosen |= {"C": _C_of(machine, options), "metric": options.metric}
-    training = {
-        "driver": "dask",  # `--resume` tells by this that there is no row to resume from
-        "finished": True,
-        "examples": int(machine.t_),
-        **figures,
-        "chosen": chosen,
-        "data": data._asdict(),
-    }
-    save(local, output, metadata={"training": training})
-    return Outcome(output, int(machine.t_), chosen, figures)
+    n_rows = int(machine.t_)
+    # `--resume` tells by the driver that there is no row to resume from
+    training = {"driver": "dask", "finished": True, "examples": n_rows, **figures, "chosen": chosen}
+    save(local, request.output, metadata={"training": {**training, "data": request.data._asdict()}})
+    return Outcome(request.output, n_rows, chosen, figures)
 
 
 def _C_of(machine: Any, options: TrainOptions) -> float | None:
@@ -155,14 +122,16 @@ def _qualities(figures: dict[str, Any]) -> list[str]:
 
 
 @contextmanager
-def _client(address: str, tls: TlsFiles):
+def _client(flags: dict[str, Any]):
+    """A client of a cluster: at ``tcp://host:port``, at ``tls://host:port``, or of ``local:N`` processes here."""
     from distributed import Client, LocalCluster
 
+    address, tls = flags["dask"], {name: flags[f"dask_tls_{name}"] for name in _TLS}
     kind, _, number = address.partition(":")
     if kind == "local":
         if not number.isdigit() or int(number) < 1:
             raise ValueError(f"--dask {address}: after local: comes the number of worker processes, as in local:4.")
-        if any(tls):
+        if any(tls.values()):
             raise ValueError(f"--dask {address} starts its own workers: --dask-tls-... are for a scheduler elsewhere.")
         addresses = dict.fromkeys(("dashboard_address", "worker_dashboard_address"), f"{_LOOPBACK}:0")
         cluster = LocalCluster(n_workers=int(number), threads_per_worker=1, host=_LOOPBACK, **addresses)
@@ -180,14 +149,14 @@ def _client(address: str, tls: TlsFiles):
         yield client
 
 
-def _security(address: str, tls: TlsFiles) -> Any:
+def _security(address: str, tls: dict[str, Path | None]) -> Any:
     """How to speak to a scheduler; None is in the open."""
-    flags = {"--dask-tls-ca": tls.ca, "--dask-tls-cert": tls.cert, "--dask-tls-key": tls.key}
     if not address.startswith("tls://"):
-        if any(tls):
+        if any(tls.values()):
             raise ValueError(f"--dask {address}: --dask-tls-... are for addresses that begin with tls://.")
         return None
-    for flag, path in flags.items():
+    for name, path in tls.items():
+        flag = f"--dask-tls-{name}"
         if path is None:
             raise ValueError(
                 f"--dask {address}: TLS needs --dask-tls-ca, --dask-tls-cert and --dask-tls-key; {flag} is missing."
@@ -196,9 +165,8 @@ def _security(address: str, tls: TlsFiles) -> Any:
             raise ValueError(f"{flag} {path}: there is no such file.")
     from distributed.security import Security
 
-    return Security(
-        tls_ca_file=str(tls.ca), tls_client_cert=str(tls.cert), tls_client_key=str(tls.key), require_encryption=True
-    )
+    files = {"tls_ca_file": tls["ca"], "tls_client_cert": tls["cert"], "tls_client_key": tls["key"]}
+    return Security(require_encryption=True, **{name: str(path) for name, path in files.items()})
 
 
 def _tell_round(figures: dict[str, Any]) -> None:

@@ -6,7 +6,6 @@ memory, from a file or a pipe, and there is nothing to save, or to resume from, 
 
 import time
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from frugalsvm.arrays.namespace import arrays_on
@@ -14,9 +13,10 @@ from frugalsvm.cli.catalogue import CATALOGUE, CLASSES, NUMBERS, new_estimator, 
 from frugalsvm.cli.console import Status, tell
 from frugalsvm.cli.data import open_data
 from frugalsvm.cli.io.first_rows import examine, prepared, tell_task
+from frugalsvm.cli.io.interruption import leaving_as_it_was
 from frugalsvm.cli.io.saved_run import save_run
-from frugalsvm.cli.options import DataOptions, TrainOptions
-from frugalsvm.cli.words.data_report import SHOWN_BAD_LINES, counts_of, tell_end
+from frugalsvm.cli.options import Request, TrainOptions
+from frugalsvm.cli.words.data_report import tell_end
 from frugalsvm.cli.words.outcome import Outcome
 from frugalsvm.pipelines import StreamPipeline
 from frugalsvm.pipelines.prequential import Progress
@@ -30,29 +30,27 @@ _FIRST_BATCHES = 2  # that tell whether to scale
 _MEMORY_SHARE = 0.4  # of the memory of the machine that rows may take: they are copied once
 
 
-def train_in_memory(
-    data: DataOptions, options: TrainOptions, output: Path, device: str, C: float | None, *, quiet: bool
-) -> Outcome:
+def train_in_memory(request: Request) -> Outcome:
     """Read all rows, solve, and write the model, which predicts on any machine."""
-    arrays_on(device)  # says what is missing before anything is read
+    device, options, quiet = request.flags["device"] or "cpu", request.options, request.quiet
     task = task_for(options.algorithm)
-    examined = examine(data, opening=partial(open_data, of_numbers=task == NUMBERS))
-    data, opened = examined.data, examined.opened
-    examined.tell(quiet=quiet)
-    tell_task(examined, options.algorithm, quiet=quiet)
-    batches = _read(examined.batches, opened.stream.name)
-    progress = Progress(task=task)
-    progress.rows = progress.learned = sum(batch.n_rows for batch in batches)
-    started = time.perf_counter()
-    model, chosen = fit_in_memory(batches, options, device, C, data.imputes, quiet=quiet)
-    progress.seconds = time.perf_counter() - started
-    save_run(model, output, data, options, progress, chosen, 1, True)
+    with leaving_as_it_was(request.output):
+        arrays_on(device)  # says what is missing before anything is read
+        examined = examine(request.data, opening=partial(open_data, of_numbers=task == NUMBERS))
+        data, stream = examined.data, examined.opened.stream
+        examined.tell(quiet=quiet)
+        tell_task(examined, options.algorithm, quiet=quiet)
+        batches = _read(examined.batches, examined.name)
+        progress = Progress(task=task)
+        progress.rows = progress.learned = sum(batch.n_rows for batch in batches)
+        started = time.perf_counter()
+        model, chosen = fit_in_memory(batches, options, device, request.flags["c"], data.imputes, quiet=quiet)
+        progress.seconds = time.perf_counter() - started
+        save_run(model, request.output, data, options, progress, chosen, 1, True)
     if not quiet:
         tell(_sentence(progress, model.estimator_, chosen))
-    bad_lines = tuple(getattr(opened.stream, "bad_examples", ()))[:SHOWN_BAD_LINES]
-    tell_end(data, opened, model, quiet=quiet)
-    n_bad, counts = getattr(opened.stream, "n_bad", 0), counts_of(opened.stream)
-    return Outcome(output, progress.rows, chosen, progress.figures(), n_bad, bad_lines, counts)
+    tell_end(data, examined.opened, model, quiet=quiet)
+    return Outcome(request.output, progress.rows, chosen, progress.figures()).having_read(stream)
 
 
 def fit_in_memory(
@@ -84,13 +82,13 @@ def _estimator(options: TrainOptions, device: str, C: float | None) -> Any:
     settings: dict[str, Any] = {"kernel": options.kernel, "metric": options.metric, "device": device}
     settings |= {"budget": options.budget, "strength": options.strength, "seed": options.seed}
     settings["gamma"] = "auto" if options.gamma is None else options.gamma
-    if algorithm.streams and options.strength is None:
+    if not algorithm.streams:
+        settings["n_jobs"] = -1
+    elif options.strength is None:
         settings["C"] = _PATH if C is None else C
     estimator = new_estimator(options.algorithm, **settings)
-    if not algorithm.streams:
-        estimator.set_params(n_jobs=-1)
-        if algorithm.task == CLASSES:  # by leaving rows out
-            estimator.set_params(calibrate="platt" if options.calibrate else None)
+    if not algorithm.streams and algorithm.task == CLASSES:  # by leaving rows out
+        estimator.set_params(calibrate="platt" if options.calibrate else None)
     return estimator
 
 
@@ -111,15 +109,13 @@ def _read(batches, source: str) -> list:
 def _chosen(estimator, options, scale, device) -> dict[str, Any]:
     chosen = {"algorithm": options.algorithm, "kernel": options.kernel, "gamma": estimator.gamma_}
     chosen |= {"strength": options.strength, "budget": options.budget}
-    if options.metric is not None:
-        chosen["metric"] = options.metric
+    chosen |= {} if options.metric is None else {"metric": options.metric}
     if options.strength is None:
         chosen["C"] = getattr(estimator, "C_", estimator.C)
-    path = getattr(estimator, "path_", None)
+    classes, path = getattr(estimator, "classes_", None), getattr(estimator, "path_", None)
     if path is not None:
-        found = "validation_accuracy" if hasattr(estimator, "classes_") else "validation_r2"
+        found = "validation_r2" if classes is None else "validation_accuracy"
         chosen[found] = float(path["validation_score"].max())
-    classes = getattr(estimator, "classes_", None)
     return {**chosen, "scale": scale, "labels": None if classes is None else classes.tolist(), "device": device}
 
 
@@ -129,8 +125,8 @@ def _sentence(progress: Progress, estimator, chosen: dict[str, Any]) -> str:
         parts.append(f"accuracy on validation rows {100 * chosen['validation_accuracy']:.2f} %")
     if "validation_r2" in chosen:
         parts.append(f"R^2 on validation rows {chosen['validation_r2']:.4f}")
-    if hasattr(estimator, "loo_error_"):
-        error = estimator.loo_error_
-        shown = f"{100 * error:.2f} % of rows" if hasattr(estimator, "classes_") else f"{error:.4g}"
-        return ", ".join([*parts, f"error by leaving each row out {shown}"])
-    return ", ".join([*parts, f"objective {estimator.objective_:.4g}"])
+    error = getattr(estimator, "loo_error_", None)
+    if error is None:
+        return ", ".join([*parts, f"objective {estimator.objective_:.4g}"])
+    shown = f"{100 * error:.2f} % of rows" if hasattr(estimator, "classes_") else f"{error:.4g}"
+    return ", ".join([*parts, f"error by leaving each row out {shown}"])

@@ -11,10 +11,10 @@ from frugalsvm.cli.console import Status, compiling_shown, tell
 from frugalsvm.cli.data import open_data
 from frugalsvm.cli.io.first_rows import Examined, check_enough, check_size, examine
 from frugalsvm.cli.options import DataOptions, TrainOptions
+from frugalsvm.cli.words.outcome import TuneOutcome
 from frugalsvm.cli.words.task import task_of
-from frugalsvm.cli.words.tune_outcome import TuneOutcome
 from frugalsvm.streams.batch import labels_of, rows_taken
-from frugalsvm.streams.sampled_rows import Sample, sample_rows
+from frugalsvm.streams.in_memory import Sample, sample_rows
 from frugalsvm.words import counted
 
 __all__ = ["tune_file"]
@@ -47,7 +47,7 @@ def tune_file(
     if not among_all:
         for budget in budgets:
             check_size(examined, options.algorithm, budget)
-    with Status(f"Reading {examined.opened.stream.name} ...", quiet=quiet):
+    with Status(f"Reading {examined.name} ...", quiet=quiet):
         sample = _sample(examined, n_wanted, data)
     _check(examined, sample, of_classes=not among_all)
     impute = examined.data.imputes
@@ -71,11 +71,9 @@ def _sample(examined: Examined, n_wanted: int, data: DataOptions) -> Sample:
 
 
 def _check(examined: Examined, sample: Sample, *, of_classes: bool) -> None:
-    name = examined.opened.stream.name
     if not of_classes and not task_of(np.asarray(sample.rows.y)).classifies:
-        raise ValueError(
-            f"{name} has numeric targets, and `tune` compares classifiers: `frugalsvm train` compares regressors."
-        )
+        what = "has numeric targets, and `tune` compares classifiers"
+        raise ValueError(f"{examined.name} {what}: `frugalsvm train` compares regressors.")
     check_enough(examined, labels_of(sample.rows))
 
 

@@ -3,21 +3,17 @@
 from pathlib import Path
 from typing import Any
 
-from frugalsvm.cli.commands.candidates import flags_of, settings_for
+from frugalsvm.cli.commands.candidates import flags_of, options_with, settings_for
 from frugalsvm.cli.commands.new_model import classes_for
-from frugalsvm.cli.console import Status, tell
-from frugalsvm.cli.data import BATCH_ROWS, Opened, name_features, open_data
-from frugalsvm.cli.io.first_rows import Examined, check_classes, check_enough, check_size, examine, prepared
-from frugalsvm.cli.io.interruption import Interruption
+from frugalsvm.cli.console import tell
+from frugalsvm.cli.io.first_rows import Examined, check_classes, check_enough, check_size, prepared
 from frugalsvm.cli.io.saved_run import save_run
-from frugalsvm.cli.options import DataOptions, TrainOptions, scale_flag
+from frugalsvm.cli.io.stream_run import StreamRun
+from frugalsvm.cli.options import DataOptions, TrainOptions
 from frugalsvm.cli.words.data_report import tell_end
-from frugalsvm.cli.words.progress import ProgressLine
-from frugalsvm.cli.words.tune_outcome import TuneOutcome
+from frugalsvm.cli.words.outcome import TuneOutcome
 from frugalsvm.pipelines import StreamPipeline
-from frugalsvm.pipelines.prequential import Progress, learn_stream
-from frugalsvm.stream_search import StreamTuner
-from frugalsvm.streams.pipes import grouped, pipe_for
+from frugalsvm.pipelines.prequential import learn_stream
 from frugalsvm.words import counted, percent
 
 __all__ = ["tune_stream"]
@@ -39,34 +35,23 @@ def tune_stream(
     return told
 
 
-class _Search:
+class _Search(StreamRun):
     """A search in progress."""
 
     def __init__(self, data: DataOptions, options: TrainOptions, budgets: tuple[int, ...], *, quiet: bool):
-        self.data, self.options, self.budgets, self.quiet = data, options, budgets, quiet
-        self.pipe = pipe_for(data.source)
-        self.interruption = Interruption(self.pipe)
-        self.progress = Progress()
+        super().__init__(data, options, quiet=quiet)
+        self.budgets = budgets
         self.grid: list[dict[str, Any]] = []
-        self.model: Any = None
-
-    # --- learning ------------------------------------------------------------------------------------------
 
     def learn(self) -> None:
-        with Status(self._waiting, quiet=self.quiet or self.pipe is None):
-            examined = examine(self.data, opening=self._open)
-        self.data = examined.data
-        examined.tell(quiet=self.quiet)
+        examined = self.examined()
         self.model, labels = self._begun(examined)
-        name_features(self.model, examined.opened.stream)
-        classes = classes_for(self.model, self.options, {"labels": labels})
-        n_rows = getattr(examined.opened.stream, "n_rows", None)
-        with ProgressLine(self.progress, self.model, n_rows, quiet=self.quiet) as line:
+        with self.progress_line(examined.opened.stream) as line:
             learn_stream(
                 self.model,
                 examined.batches,
                 self.progress,
-                classes=classes,
+                classes=classes_for(self.model, self.options, {"labels": labels}),
                 test=False,  # the search judges rows before it learns them
                 show=line.show,
                 interruption=self.interruption,
@@ -75,17 +60,6 @@ class _Search:
         tell_end(self.data, examined.opened, self.model, quiet=self.quiet)
         if self.interruption.signal_number is not None:
             tell(f"Interrupted after {counted(self.progress.rows, 'row')}; this is the best so far.")
-
-    def _open(self, data: DataOptions) -> Opened:
-        opened = open_data(data, pipe=self.pipe)
-        batches: Any = opened.batches
-        if self.pipe is not None and not data.is_shuffled:
-            batches = grouped(batches, BATCH_ROWS, hasty_after=2)
-        return opened._replace(batches=self.interruption.each(batches))
-
-    def _waiting(self) -> str:
-        n_lines = 0 if self.pipe is None else self.pipe.n_lines
-        return f"Waiting for the first rows of {self.data.name}: {n_lines:,} lines so far ..."
 
     def _begun(self, examined: Examined) -> tuple[StreamPipeline, list]:
         """A pipeline with all candidates, and the labels of the first rows."""
@@ -97,31 +71,26 @@ class _Search:
         check_enough(examined, first.y)
         self.grid, tuner = settings_for(first, options, self.budgets)
         model = StreamPipeline(tuner, scale=first.scale, encoder=first.encoder, impute=impute)
-        self.options = options._replace(scale=scale_flag(first.scale))
         return model, sorted(set(first.y.tolist()))
 
     # --- what was found ------------------------------------------------------------------------------------
 
     @property
-    def _tuner(self) -> StreamTuner:
-        return self.model.estimator_
-
-    @property
     def _ranked(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
         """Candidates and what became of them: those that are left before those that were dropped, best first."""
-        pairs = list(zip(self.grid, self._tuner.results_, strict=True))
+        pairs = list(zip(self.grid, self.model.estimator_.results_, strict=True))
         return sorted(pairs, key=lambda pair: (-(pair[1]["dropped_at"] or float("inf")), -(pair[1]["accuracy"] or 0.0)))
 
     def _flags(self, settings: dict[str, Any]) -> dict[str, Any]:
-        return flags_of(self.options, settings, self.options.scale)
+        return flags_of(self.options, settings, self.model.scale)
 
     def save(self, output: Path) -> None:
         """Write the best candidate as a model of its own."""
         settings = self._ranked[0][0]
-        best = self.options._replace(**{k: settings[k] for k in ("gamma", "strength", "budget")})
+        best = options_with(self.options, settings, self.model.scale)
         chosen = {"algorithm": best.algorithm, **settings, "scale": self.model.scale}
         chosen["labels"] = self.model.classes_.tolist()
-        model = self.model.adopt(self._tuner.best_estimator_)
+        model = self.model.adopt(self.model.estimator_.best_estimator_)
         save_run(model, output, self.data, best, self.progress, chosen, 1, True)
 
     def told(self, output: Path | None) -> TuneOutcome:
@@ -167,14 +136,8 @@ class _Search:
             flags = self._flags(settings)
             became = "best" if k == 0 else "learning" if result["dropped_at"] is None else "dropped"
             shown = {name: _short(flags[name]) for name in _COLUMNS if name in flags}
-            rows.append(
-                {
-                    **shown,
-                    "accuracy": percent(result["accuracy"]),
-                    "rows learned": f"{result['rows']:,}",
-                    "became": became,
-                }
-            )
+            shown |= {"accuracy": percent(result["accuracy"]), "rows learned": f"{result['rows']:,}", "became": became}
+            rows.append(shown)
         return rows
 
 

@@ -1,6 +1,6 @@
 """The first rows of data to learn: in which order they are, which columns are of use, and whether there are enough."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from itertools import chain
 from shlex import quote
 from typing import Any, NamedTuple
@@ -10,9 +10,7 @@ import numpy as np
 from frugalsvm.cli.catalogue import CATALOGUE, CLASSES
 from frugalsvm.cli.console import tell
 from frugalsvm.cli.data import FIRST_ROWS, Opened, open_data
-from frugalsvm.cli.flags import YES_OR_NO
-from frugalsvm.cli.options import DataOptions
-from frugalsvm.cli.words.data_report import tell_notes
+from frugalsvm.cli.options import YES_OR_NO, DataOptions
 from frugalsvm.cli.words.task import many_classes, task_of, task_words
 from frugalsvm.pipelines import ColumnEncoder, MissingValueFiller
 from frugalsvm.pipelines.coded import tells_rows_apart
@@ -20,7 +18,7 @@ from frugalsvm.pipelines.encoder import joined
 from frugalsvm.pipelines.scaling import new_scaler
 from frugalsvm.streams import StreamError
 from frugalsvm.streams.batch import labels_of, stacked
-from frugalsvm.streams.columns import LABEL_NAMES
+from frugalsvm.streams.columns import LABEL_NAMES, Schema
 
 __all__ = [
     "Examined",
@@ -30,8 +28,11 @@ __all__ = [
     "check_numbers",
     "check_size",
     "chosen_scale",
+    "described",
     "examine",
+    "left_out_notes",
     "many_texts",
+    "peeked",
     "prepared",
     "tell_labels",
     "tell_task",
@@ -49,8 +50,18 @@ class Examined(NamedTuple):
     opened: Opened
     first: list  # batches
     batches: Iterator  # all of them, with the first
-    notes: tuple[str, ...]
-    warnings: tuple[str, ...]
+    notes: list[str]
+    warnings: list[str]
+
+    @property
+    def name(self) -> str:
+        """What the source is called in messages."""
+        return self.opened.stream.name
+
+    @property
+    def schema(self) -> Any:
+        """What the columns of a table are; None for other rows."""
+        return self.opened.stream.schema
 
     @property
     def label(self) -> str | None:
@@ -58,21 +69,20 @@ class Examined(NamedTuple):
         return None if self.schema is None else self.schema.label
 
     @property
-    def schema(self) -> Any:
-        """What the columns of a table are; None for other rows."""
-        return getattr(self.opened.stream, "schema", None)
-
-    @property
     def labels(self) -> np.ndarray:
         """Labels of the first rows."""
         return np.concatenate([batch.y for batch in self.first])
 
+    @property
+    def where(self) -> str:
+        """Words about rows of which no others were looked at; none where these are all."""
+        n_rows = sum(batch.n_rows for batch in self.first)
+        return "" if n_rows < FIRST_ROWS else f" first {n_rows:,} rows"
+
     def tell(self, *, quiet: bool) -> None:
         """Tell what was decided, and what may be wrong."""
-        if not quiet:
-            tell_notes(self.opened.stream)
-            for note in self.notes:
-                tell(f"note: {note}")
+        for note in () if quiet else (*self.opened.stream.notes, *self.notes):
+            tell(f"note: {note}")
         for warning in self.warnings:
             tell(f"warning: {warning}")
 
@@ -97,23 +107,17 @@ def examine(
         elif sentence is not None:
             warnings.append(sentence)
             opened.order.was_told = True
-    schema = getattr(opened.stream, "schema", None)
+    schema = opened.stream.schema
     if schema is not None:
         unused = _unused_columns(data, first)
-        notes += [
-            f"column {name!r} has {what}: it is left out (--categorical {quote(name)} keeps it)"
-            for name, what in unused
-        ]
-        names = {name for name, _ in unused}
-        data = data._replace(
-            columns=[[c.name, c.kind, "ignored" if c.name in names else c.role] for c in schema.columns]
-        )
-        if names:
-            if not schema.numbers and len(names) == len(schema.strings):
+        notes += left_out_notes(unused)
+        data = data._replace(columns=described(schema, unused))
+        if unused:
+            if not schema.numbers and len(unused) == len(schema.strings):
                 raise ValueError(f"{opened.stream.name} has no column to learn from: {notes[-1]}.")
-            first = [_without(batch, names) for batch in first]
-            batches = (_without(batch, names) for batch in batches)
-    return Examined(data, opened, first, batches, tuple(notes), tuple(warnings))
+            first = [_without(batch, unused) for batch in first]
+            batches = (_without(batch, unused) for batch in batches)
+    return Examined(data, opened, first, batches, notes, warnings)
 
 
 def _ordered(data: DataOptions, opened: Opened, first: list) -> tuple[DataOptions, str | None]:
@@ -135,16 +139,12 @@ def _ordered(data: DataOptions, opened: Opened, first: list) -> tuple[DataOption
     return data._replace(shuffle="no"), f"{words}, and are learned in this order: {advice}"
 
 
-def _unused_columns(data: DataOptions, first: list) -> list[tuple[str, str]]:
-    """Columns of text whose values are nearly all different, which say nothing about other rows."""
+def _unused_columns(data: DataOptions, first: list) -> dict[str, str]:
+    """Columns of text whose values are nearly all different, which say nothing about other rows; and what they have."""
     kept = {name.strip() for name in (data.categorical or "").split(",")}
-    found = []
-    for name in first[0].columns or {}:
-        values = [text for batch in first for text in batch.columns[name].tolist() if text]
-        what = None if name in kept else many_texts(values)
-        if what is not None:
-            found.append((name, what))
-    return found
+    names = [name for name in first[0].columns or {} if name not in kept]
+    texts = {name: [text for batch in first for text in batch.columns[name].tolist() if text] for name in names}
+    return {name: what for name, values in texts.items() if (what := many_texts(values)) is not None}
 
 
 def many_texts(values: list[str]) -> str | None:
@@ -152,7 +152,18 @@ def many_texts(values: list[str]) -> str | None:
     return f"{len(set(values)):,} different texts in {len(values):,} rows" if tells_rows_apart(values) else None
 
 
-def _without(batch: Any, names: set[str]) -> Any:
+def left_out_notes(unused: dict[str, str]) -> list[str]:
+    """Sentences about columns that are left out."""
+    keeps = "it is left out (--categorical {} keeps it)"
+    return [f"column {name!r} has {what}: {keeps.format(quote(name))}" for name, what in unused.items()]
+
+
+def described(schema: Schema, unused: Container[str]) -> list[list[str]]:
+    """Name, kind and role of each column, as model files have them."""
+    return [[c.name, c.kind, "ignored" if c.name in unused else c.role] for c in schema.columns]
+
+
+def _without(batch: Any, names: Container[str]) -> Any:
     columns = {name: values for name, values in batch.columns.items() if name not in names}
     return batch._replace(columns=columns or None)
 
@@ -198,16 +209,10 @@ def prepared(
 
 
 def chosen_scale(scale: str, X: Any) -> bool | str:
-    """What a pipeline is told for a value of ``--scale``."""
+    """What a pipeline is told for a value of ``--scale``; columns inside of [-1, 1] are best left alone by auto."""
     if scale == "auto":
-        return needs_scaling(X)
+        return bool((np.abs(X if isinstance(X, np.ndarray) else X.data) > 1.0).any())  # none of missing values is
     return scale == "yes" if scale in YES_OR_NO else scale
-
-
-def needs_scaling(X: Any) -> bool:
-    """Whether some values are outside of [-1, 1]: columns inside, often of zeros and ones, are best left alone."""
-    values = X if isinstance(X, np.ndarray) else X.data
-    return bool(values.size) and bool(np.abs(values).max() > 1.0)
 
 
 def tell_task(examined: Examined, algorithm: str, *, is_guess: bool = False, quiet: bool) -> None:
@@ -217,9 +222,8 @@ def tell_task(examined: Examined, algorithm: str, *, is_guess: bool = False, qui
     """
     y, classifies = examined.labels, CATALOGUE[algorithm].task == CLASSES
     if not quiet and len(y):
-        where = "" if len(y) < FIRST_ROWS else f" in the first {len(y):,} rows"
         task = task_of(y, "auto" if is_guess else "classification" if classifies else "regression")
-        tell(f"note: {task_words(task, examined.label, where)}")
+        tell(f"note: {task_words(task, examined.label, examined.where and f' in the{examined.where}')}")
     if classifies and (doubt := many_classes(y, examined.label, algorithm)):
         tell(f"warning: {doubt}")
 
@@ -229,16 +233,11 @@ def check_classes(examined: Examined, algorithm: str, classes: Any) -> None:
     labels = np.unique(np.concatenate([labels_of(batch) for batch in examined.first]))
     if len(labels) > 1 or classes is not None or algorithm == "bsgd":
         return
-    n_rows = sum(batch.n_rows for batch in examined.first)
-    where = "" if n_rows < FIRST_ROWS else f" in its first {n_rows:,} rows"
-    advice = (
-        ""
-        if examined.opened.stream.reopenable or examined.data.shuffle == "yes"
-        else " mix the rows with --shuffle yes,"
-    )
+    may_mix = not examined.opened.stream.reopenable and examined.data.shuffle != "yes"
     raise ValueError(
-        f"{examined.opened.stream.name} has one label only{where}, {labels.tolist()[0]!r}, and {algorithm} must know "
-        f"all classes before it learns: name them with --classes,{advice} or take -a bsgd."
+        f"{examined.name} has one label only{examined.where and f' in its{examined.where}'}, {labels.tolist()[0]!r}, "
+        f"and {algorithm} must know all classes before it learns: name them with --classes,"
+        f"{' mix the rows with --shuffle yes,' if may_mix else ''} or take -a bsgd."
     )
 
 
@@ -248,8 +247,7 @@ def check_numbers(examined: Examined) -> None:
         if batch.y.dtype.kind not in "biuf":
             found = batch.y[:1].tolist()[0]
             raise ValueError(
-                f"{examined.opened.stream.name} has labels like {found!r}, which are not numbers: is --label the "
-                "right column?"
+                f"{examined.name} has labels like {found!r}, which are not numbers: is --label the right column?"
             )
 
 
@@ -258,17 +256,16 @@ def with_label_column(data: DataOptions) -> DataOptions:
     if data.label is None or data.columns is None:
         return data
     names = [name for name, _, _ in data.columns]
-    place = names.index(data.label) if data.label in names else int(data.label)
+    index = names.index(data.label) if data.label in names else int(data.label)
     columns = [list(column) for column in data.columns]
-    columns[place][2] = "label"
+    columns[index][2] = "label"
     return data._replace(columns=columns)
 
 
 def tell_labels(examined: Examined) -> None:
     """Warn of a column of labels, by its name, among the features of rows that are learned without labels."""
-    schema = getattr(examined.opened.stream, "schema", None)
-    names = () if schema is None else (*schema.numbers, *schema.strings)
-    for name in names:
+    schema = examined.schema
+    for name in () if schema is None else (*schema.numbers, *schema.strings):
         if name.lower() in LABEL_NAMES:
             tell(f"warning: column {name!r} is used as a feature; --label {name} leaves it out")
 
@@ -278,7 +275,7 @@ def check_enough(examined: Examined, y: np.ndarray) -> None:
     n_learned = 2 * len(y) // 3
     if n_learned == len(y) or len(np.unique(y[:n_learned])) < 2:
         what = f"{len(y):,} rows, and {len(np.unique(y)):,} different labels"
-        raise ValueError(f"{examined.opened.stream.name} has {what}: too few to compare parameters by.")
+        raise ValueError(f"{examined.name} has {what}: too few to compare parameters by.")
 
 
 def check_size(examined: Examined, algorithm: str, budget: int | None) -> None:
@@ -290,7 +287,7 @@ def check_size(examined: Examined, algorithm: str, budget: int | None) -> None:
     n_bytes = width * (4 * n_vectors + 24)  # and the statistics of the scaler
     if n_bytes > _MOST_BYTES:
         raise ValueError(
-            f"{examined.opened.stream.name} has {width:,} features, with which a model of {n_vectors:,} vectors takes "
+            f"{examined.name} has {width:,} features, with which a model of {n_vectors:,} vectors takes "
             f"{n_bytes / 2**20:,.0f} MB: --hash-features {_HASHED} brings them to fewer, a smaller --budget helps, and "
             f"--features {width} confirms this size."
         )

@@ -10,13 +10,14 @@ import numpy as np
 from frugalsvm.cli.console import tell
 from frugalsvm.cli.data import Opened, name_features, open_data
 from frugalsvm.cli.options import DataOptions
+from frugalsvm.cli.words.data_report import tell_skipped
 from frugalsvm.explain.model_contents import task_of_model
 from frugalsvm.pipelines import StreamPipeline
 from frugalsvm.pipelines.surprises import Surprises
 from frugalsvm.streams.batch import labels_of, rows_of
 from frugalsvm.words import NUMBERS, few
 
-__all__ = ["device_arguments", "open_for", "surprises_in", "tell_surprises"]
+__all__ = ["device_arguments", "open_for", "surprises_in", "tell_left_out"]
 
 
 def device_arguments(model: Any, device: str | None) -> dict[str, str]:
@@ -43,9 +44,10 @@ def open_for(model: Any, model_file: Path, options: DataOptions, *, has_labels: 
     return opened._replace(batches=batches, surprises=surprises)
 
 
-def tell_surprises(surprises: Surprises) -> None:
-    """Warn of unknown categories and missing values, a line for each column."""
-    for sentence in surprises.sentences():
+def tell_left_out(opened: Opened) -> None:
+    """Tell which lines were left out, and warn of unknown categories and missing values, a line for each column."""
+    tell_skipped(opened.stream, of_model=True)
+    for sentence in opened.surprises.sentences():
         tell(f"warning: {sentence}")
 
 
@@ -53,19 +55,16 @@ def _as_learned(options: DataOptions, model_file: Path, model: Any) -> DataOptio
     """Options with the columns that the model has learned from, in the same way."""
     from frugalsvm.persist import describe
 
+    impute = getattr(model, "impute", None)
     begun = describe(model_file).metadata.get("training", {}).get("data", {})
     return options._replace(
         columns=begun.get("columns"),
         hash_features=begun.get("hash_features"),
-        missing=_missing(getattr(model, "impute", None)),
+        # What is done about missing numbers; the pipeline fills them, in whichever way
+        missing="fail" if impute is None else impute if isinstance(impute, str) else "median",
         n_features=getattr(model, "n_features_in_", None) or None,  # text alone has no width
         shuffle="no",
     )
-
-
-def _missing(impute: Any) -> str:
-    """What is done about missing numbers; the pipeline fills them, in whichever way."""
-    return "fail" if impute is None else impute if isinstance(impute, str) else "median"
 
 
 def _checked(model: Any, opened: Opened, surprises: Surprises, *, labeled: bool) -> Iterator:
@@ -81,10 +80,9 @@ def _checked(model: Any, opened: Opened, surprises: Surprises, *, labeled: bool)
 
 def surprises_in(model: Any, rows: Any, stream: Any) -> Surprises:
     """What rows of a stream have that the training data of a model had not."""
-    schema = getattr(stream, "schema", None)
     if not isinstance(model, StreamPipeline):
         return Surprises()
-    return model.surprises(rows, None if schema is None else schema.numbers)
+    return model.surprises(rows, None if stream.schema is None else stream.schema.numbers)
 
 
 def _check_columns(model: Any, batch: Any, source: str) -> None:
@@ -104,16 +102,12 @@ def _check_columns(model: Any, batch: Any, source: str) -> None:
 
 
 def _check_labels(model: Any, labels: np.ndarray, source: str) -> None:
-    classes = getattr(model, "classes_", None)
+    classes, are_text = getattr(model, "classes_", None), labels.dtype.kind in "OUS"
     if classes is None:
-        if task_of_model(model) == NUMBERS and labels.dtype.kind in "OUS":
-            raise ValueError(
-                f"{source} has labels like {labels[:1].tolist()[0]!r}, and the model predicts numbers: is --label the "
-                "right column?"
-            )
-        return
-    if labels.size and (labels.dtype.kind in "OUS") != (classes.dtype.kind in "OUS"):
-        known = f"the model knows {few(classes.tolist())}"
-        raise ValueError(
-            f"{source} has labels like {labels[:1].tolist()[0]!r}, and {known}: is --label the right column?"
-        )
+        known = "the model predicts numbers" if task_of_model(model) == NUMBERS and are_text else None
+    else:
+        other = labels.size and are_text != (classes.dtype.kind in "OUS")
+        known = f"the model knows {few(classes.tolist())}" if other else None
+    if known is not None:
+        found = f"labels like {labels[:1].tolist()[0]!r}"
+        raise ValueError(f"{source} has {found}, and {known}: is --label the right column?")

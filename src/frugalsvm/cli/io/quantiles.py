@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 
 from frugalsvm.cli.options import TrainOptions
+from frugalsvm.metrics.collected import scores_for
 from frugalsvm.streams.batch import labels_of, rows_of, rows_taken
-from frugalsvm.streams.sampled_rows import RowSampler
+from frugalsvm.streams.in_memory import RowSampler
 
 __all__ = ["held_quantiles", "sampler_for"]
 
@@ -30,16 +31,12 @@ def held_quantiles(model: Any, sampler: RowSampler) -> dict[str, Any]:
     adjusting, others = rows_taken(rows, is_first), rows_taken(rows, ~is_first)
     X = model.estimator_rows(rows_of(adjusting))
     model.estimator_.adjust_quantiles(X, labels_of(adjusting), adjusting.weights)
-    predicted, labels = np.asarray(model.predict(rows_of(others))), labels_of(others)
-    quantiles = np.atleast_1d(np.asarray(model.estimator_.quantile, np.float64))
-    predicted = predicted.reshape(len(labels), -1)
-    below = (labels[:, None] <= predicted).mean(axis=0)
-    measured: dict[str, Any] = {
-        "quantiles": quantiles.tolist(),
-        "below_quantiles": below.tolist(),
-        "quantile_rows": len(labels),
+    scores = scores_for(model)
+    scores.add(labels_of(others), np.asarray(model.predict(rows_of(others))))
+    found = scores.results()
+    measured = {
+        "quantiles": [each["quantile"] for each in found["quantiles"]],
+        "below_quantiles": [each["below"] for each in found["quantiles"]],
+        "quantile_rows": found["examples"],
     }
-    if len(quantiles) > 1:
-        low, high = predicted[:, quantiles.argmin()], predicted[:, quantiles.argmax()]
-        measured["coverage"] = float(np.mean((low <= labels) & (labels <= high)))
-    return measured
+    return measured | ({"coverage": found["coverage"]} if "coverage" in found else {})

@@ -9,15 +9,9 @@ from frugalsvm.cli.data import FIRST_ROWS, Opened
 from frugalsvm.cli.options import DataOptions
 from frugalsvm.cli.words.wording import in_flags
 
-__all__ = ["SHOWN_BAD_LINES", "counts_of", "skipped_words", "tell_end", "tell_notes", "tell_skipped"]
+__all__ = ["SHOWN_BAD_LINES", "counts_of", "skipped_words", "tell_end", "tell_skipped"]
 
 SHOWN_BAD_LINES = 3
-
-
-def tell_notes(stream: Any) -> None:
-    """What reading has decided by itself, such as which column has the labels."""
-    for note in getattr(stream, "notes", ()):
-        tell(f"note: {note}")
 
 
 def skipped_words(n_bad: int, examples: Iterable[str], *, of_model: bool = False) -> str:
@@ -30,14 +24,14 @@ def skipped_words(n_bad: int, examples: Iterable[str], *, of_model: bool = False
 
 def tell_skipped(stream: Any, *, of_model: bool = False) -> None:
     """On standard error, what reading has left out, if anything."""
-    if n_bad := getattr(stream, "n_bad", 0):
-        tell(skipped_words(n_bad, getattr(stream, "bad_examples", ()), of_model=of_model))
+    if stream.n_bad:
+        tell(skipped_words(stream.n_bad, stream.bad_examples, of_model=of_model))
 
 
 def counts_of(stream: Any) -> dict[str, int]:
     """Rows that reading has left out, and values that were missing."""
-    names = {"unlabeled_rows": "n_unlabeled", "incomplete_rows": "n_incomplete", "missing_values": "n_missing"}
-    return {key: getattr(stream, name, 0) for key, name in names.items()}
+    found = {"unlabeled_rows": stream.n_unlabeled, "incomplete_rows": stream.n_incomplete}
+    return {**found, "missing_values": stream.n_missing}
 
 
 def tell_end(data: DataOptions, opened: Opened, model: Any, *, quiet: bool) -> None:

@@ -1,6 +1,7 @@
-"""What came of training, by whichever way, and what `frugalsvm train` says at its end."""
+"""What came of training or tuning, by whichever way, and what is said at its end."""
 
 from pathlib import Path
+from shlex import quote
 from typing import Any, NamedTuple
 
 import typer
@@ -11,7 +12,7 @@ from frugalsvm.cli.words.data_report import SHOWN_BAD_LINES, counts_of, skipped_
 from frugalsvm.cli.words.page import Page
 from frugalsvm.explain.model_facts import coverage_words
 
-__all__ = ["Outcome", "tell_outcome"]
+__all__ = ["Outcome", "TuneOutcome", "flag_words", "print_tuned", "tell_outcome"]
 
 _SCALED = {
     False: "features as they are",
@@ -36,8 +37,8 @@ class Outcome(NamedTuple):
 
     def having_read(self, stream: Any) -> "Outcome":
         """The same with what a stream has left out."""
-        bad_lines = tuple(getattr(stream, "bad_examples", ()))[:SHOWN_BAD_LINES]
-        return self._replace(n_bad=getattr(stream, "n_bad", 0), bad_lines=bad_lines, counts=counts_of(stream))
+        bad_lines = tuple(stream.bad_examples[:SHOWN_BAD_LINES])
+        return self._replace(n_bad=stream.n_bad, bad_lines=bad_lines, counts=counts_of(stream))
 
     def results(self) -> dict[str, Any]:
         """For scripts."""
@@ -116,3 +117,36 @@ def _shown(value: Any) -> str:
     if isinstance(value, tuple | list):
         return ", ".join(f"{each:g}" for each in value)
     return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+class TuneOutcome(NamedTuple):
+    best: dict[str, Any]  # flags of `frugalsvm train`
+    title: str
+    table: list[dict[str, str]]  # what was compared
+    sentences: tuple[str, ...]
+    figures: dict[str, Any]  # for scripts
+    interrupted_by: int | None = None  # a signal
+
+
+def print_tuned(
+    outcome: TuneOutcome, flags: dict[str, Any], source: str | list[str], output: Path | None, *, as_json: bool
+) -> None:
+    """Print what was found; ``flags`` are those that make the best model, and ``output`` is the file that has them."""
+    if as_json:
+        print_json({"best": flags, **outcome.figures})
+        return
+    page = Page()
+    page.heading(outcome.title)
+    page.table(outcome.table)
+    page.sentence("")
+    for sentence in outcome.sentences:
+        page.sentence(sentence)
+    page.sentence(f"best: {flag_words(flags)}")
+    if output is not None and isinstance(source, str) and source != "-":
+        page.sentence(f"`frugalsvm train {quote(source)} --config {quote(str(output))}` makes the model.")
+
+
+def flag_words(flags: dict[str, Any]) -> str:
+    """Flags as they are typed."""
+    values = {name: ",".join(value) if isinstance(value, list) else str(value) for name, value in flags.items()}
+    return " ".join(f"--{name} {quote(value)}" for name, value in values.items())

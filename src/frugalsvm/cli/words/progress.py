@@ -8,7 +8,7 @@ from typing import Any
 from rich.live import Live
 from rich.text import Text
 
-from frugalsvm.cli.console import PLAIN_SECONDS, Onlookers, silenced
+from frugalsvm.cli.console import PLAIN_SECONDS, Onlookers, silenced, tell
 from frugalsvm.estimators.progress import CERTIFICATES
 from frugalsvm.pipelines.prequential import Progress
 
@@ -25,9 +25,9 @@ class ProgressLine:
         self._progress, self._model, self._n_rows, self._quiet = progress, model, n_rows, quiet
         self._n_passes, self.pass_number = n_passes, 1
         self._last = ""  # the line that was shown last
-        self._console = Onlookers()
-        is_live = not quiet and self._console.is_terminal and sys.stderr.isatty()
-        self._live = Live(console=self._console, refresh_per_second=8) if is_live else None
+        console = Onlookers()
+        is_live = not quiet and console.is_terminal and sys.stderr.isatty()
+        self._live = Live(console=console, refresh_per_second=8) if is_live else None
         self._shown_at = time.monotonic()
 
     def __enter__(self) -> "ProgressLine":
@@ -51,11 +51,11 @@ class ProgressLine:
         if self._quiet:
             return
         line = self.line()
-        with self._without_onlookers():
-            if self._live is not None:
+        if self._live is not None:
+            with self._without_onlookers():
                 self._live.update(Text(line, overflow="fold"))
-            elif line != self._last:
-                self._console.print(line)
+        elif line != self._last:
+            tell(line)
         self._last = line
 
     @contextmanager
@@ -65,7 +65,6 @@ class ProgressLine:
             yield
         except OSError:
             self._quiet, self._live = True, None
-            self._console.quiet = True
             silenced(sys.stderr)
 
     def line(self) -> str:

@@ -1,4 +1,4 @@
-"""What the readers of lines share: blocks of text become pieces of rows, and rows before a start are passed over."""
+"""What readers of formats share: a layout that is found out once, and rows before a start that are passed over."""
 
 from __future__ import annotations
 
@@ -7,23 +7,54 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from frugalsvm.exceptions import Sentence
 from frugalsvm.streams.bad_lines import BadLines, StreamError
 from frugalsvm.streams.batch import Batch, dropped, rows_between
 from frugalsvm.streams.columns import Layout
 from frugalsvm.streams.lines import Block, TextSources
 from frugalsvm.streams.parsing import pass_rows
 
-__all__ = ["TextReader"]
+__all__ = ["Reader", "TextReader"]
 
 
-class TextReader:
-    """Base of readers that parse blocks of lines: subclasses define ``prepare`` and ``_piece``."""
+class Reader:
+    """Base of the readers of formats: subclasses define ``_looked_at`` and ``_rows_from``."""
+
+    name: str
+    reopenable: bool
+    _wanted_features: int | None
+    _layout: Layout | None = None
+
+    def prepare(self) -> Layout:
+        """What is known before the first row, which is found out once."""
+        if self._layout is None:
+            self._layout = self._looked_at()
+        return self._layout
+
+    def _looked_at(self) -> Layout:
+        raise NotImplementedError
+
+    def _check_width(self, width: int, what: str, name: str | None = None) -> None:
+        """Refuse features that are more or fewer than those that are wanted."""
+        if self._wanted_features not in (None, width):
+            words = f"{name or self.name} has {width} {what}"
+            raise StreamError(Sentence(words, ", not {n_features}.", n_features=self._wanted_features))
+
+    def pieces(self, skip: int, bad: BadLines) -> Iterator[Batch]:
+        """Rows from number ``skip`` on, in pieces of any size."""
+        self.prepare()
+        to_pass = 0 if bad.leaves_out else skip
+        yield from dropped(self._rows_from(to_pass, bad), skip - to_pass)
+
+    def _rows_from(self, row: int, bad: BadLines) -> Iterator[Batch]:
+        raise NotImplementedError
+
+
+class TextReader(Reader):
+    """Base of readers that parse blocks of lines: subclasses define ``_looked_at`` and ``_piece``."""
 
     text: TextSources
     _comment = -1  # the byte that makes a line no row, or one that no byte is
-
-    def prepare(self) -> Layout:
-        raise NotImplementedError
 
     def _piece(self, block: Block, state: NDArray, bad: BadLines) -> tuple[Batch, StreamError | None]:
         """The rows of a block from where ``state`` is, up to the first line that ends the stream."""
@@ -39,13 +70,8 @@ class TextReader:
     def _begin(self, block: Block, state: NDArray, bad: BadLines) -> None:
         """Step over what comes before the rows of a block."""
 
-    def pieces(self, skip: int, bad: BadLines) -> Iterator[Batch]:
-        """Rows from number ``skip`` on, in pieces of any size."""
-        self.prepare()
-        to_pass = 0 if bad.leaves_out else skip
-        yield from dropped(self._parsed(to_pass, bad), skip - to_pass)
-
-    def _parsed(self, to_pass: int, bad: BadLines) -> Iterator[Batch]:
+    def _rows_from(self, row: int, bad: BadLines) -> Iterator[Batch]:
+        to_pass = row
         for block in self._blocks():
             if block.problem:
                 bad.refuse(block.where(0), block.problem)
