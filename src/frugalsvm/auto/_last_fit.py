@@ -85,7 +85,7 @@ def _in_cells(owner, task, found, rows, known, common) -> LastFit:
 
 
 def _some(index: np.ndarray, rival: Entry | None) -> np.ndarray:
-    """So many rows that more would tell nothing new, from all over, with those that judge another machine."""
+    """Enough rows that more would tell nothing new, evenly from all, with those that judge another machine."""
     some = index[:: -(-len(index) // _MOST_JUDGED)]
     return some if rival is None else np.union1d(some, rival.round.judged_index)
 

@@ -4,7 +4,7 @@ import numpy as np
 
 __all__ = ["looks_continuous"]
 
-_MANY_VALUES = 100  # different whole numbers, beyond which they are no classes
+_MANY_VALUES = 100  # different whole numbers, beyond which they are not classes
 _SEVERAL_VALUES, _ROWS_OF_EACH = 20, 4  # nor if there are several, with fewer rows of each
 
 

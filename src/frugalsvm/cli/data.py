@@ -129,5 +129,5 @@ def _column(label: str | None) -> str | int | None:
 
 
 def _columns(names: str | None) -> list[str | int]:
-    """Columns that a flag lists, with commas between them."""
+    """Columns that a flag lists, separated by commas."""
     return [] if names is None else [_column(name.strip()) for name in names.split(",")]  # type: ignore[misc]

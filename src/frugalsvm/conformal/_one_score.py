@@ -18,7 +18,7 @@ _NOT_READ = np.empty(1)  # thresholds of single rows
 
 
 def bounded(scores: Any) -> np.ndarray:
-    """Scores as the reservoir takes them: those that are no numbers are beyond all others."""
+    """Scores as the reservoir takes them: NaN is beyond all others."""
     scores = np.ascontiguousarray(scores, np.float64)
     return np.clip(np.where(np.isnan(scores), HUGE, scores), _LEAST, HUGE)
 

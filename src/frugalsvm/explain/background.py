@@ -59,7 +59,7 @@ def own_rows(model: Any, columns: Columns, most: int = _ROWS) -> Background:
 
 
 def _some(rows: Any, most: int) -> NDArray:
-    """So many of the rows, evenly from first to last."""
+    """``most`` of the rows, evenly from first to last."""
     chosen = rows[np.unique(np.linspace(0, rows.shape[0] - 1, most).astype(int))]
     return np.asarray(chosen.toarray() if issparse(chosen) else chosen, np.float64)
 

@@ -41,7 +41,7 @@ class Options(NamedTuple):
     forcing: float = 0.1  # and stop at this share of the residual
     forcing_several: float = 0.3  # with several outputs
     factor_sample: int = 6  # rows of the preconditioner for each feature
-    patience: int = 10  # a preconditioner that needs this many steps more than when it was new is made anew
+    patience: int = 10  # a preconditioner that needs this many steps more than when it was new is made again
     kept_above: float = math.inf  # features: with more of them, it serves for the next smoothing too
 
     # --- line search

@@ -53,11 +53,11 @@ _RIDGES_OF_METRICS = 1e-7, 1e-6, 1e-5, 1e-4, 1e-3
 
 
 class Choice(NamedTuple):
-    """What the rows told."""
+    """What some rows say of width and strength."""
 
     gamma: float  # the best one for ridge machines with some hundred landmarks
     usual_gamma: float  # what "scale" is, or the one that was given
-    C: float  # the penalty of errors that corresponds to the ridge, as in `SVC`
+    C: float  # the strength that corresponds to the ridge, as in `SVC`
     is_clean: bool  # whether the smallest ridge was the best: labels are hardly noisy
     error: float  # mean squared error on rows that were not fitted, of a standardized target
     error_rate: float  # share of the same rows whose class is predicted wrongly

@@ -31,8 +31,8 @@ _LEAST_LINES = 20
 _COUNTED_LINE = 1 << 16
 _LONG_LINE = 1 << 20  # longer ones do not say how many fields the others have, unless all are
 _MOST_JOINED = 1000  # lines of one row, whose fields have line ends
-_LEAST_VALUES = 50  # of a column, before it is said to have too many different ones, or too many that are no numbers
-_MOST_ERRORS = 0.1  # share of fields that are no numbers in a column of numbers
+_LEAST_VALUES = 50  # of a column, before it is said to have too many different ones, or too many that are not numbers
+_MOST_ERRORS = 0.1  # share of fields that are not numbers in a column of numbers
 
 
 class Sniffed(NamedTuple):

@@ -252,7 +252,7 @@ class _Run:
         return f"Waiting for the first rows of {self.data.name}: {n_lines:,} lines so far ..."
 
     def _resume(self, saved: SavedRun, checks: bool) -> tuple[Opened, Iterator]:
-        """Go on where a run was, with the rows that it would have had."""
+        """Continue where a run was, with the rows that it would have had."""
         rows, known = self.progress.rows, saved.fingerprint
         if known is None or not checks:
             self._read = None
