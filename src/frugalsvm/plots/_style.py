@@ -5,15 +5,19 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 __all__ = [
     "BLUE",
     "MARKERS",
     "VERMILLION",
+    "as_rows",
     "axes_for",
     "bytes_text",
     "class_colors",
     "compact",
+    "diverging",
+    "draw_bars",
     "height_of",
     "label_axis",
     "legend_below",
@@ -130,6 +134,37 @@ def wrapped(name: Any, width: int = 28) -> str:
 def height_of(names: Sequence[str], line: float) -> float:
     """Inches for a line of a picture for each name, where some may have several lines."""
     return line * len(names) * (1.0 + 0.6 * max((name.count("\n") for name in names), default=0))
+
+
+def diverging(low: Any, middle: tuple[float, float, float], high: Any) -> Any:
+    """A map of colors from one over another to a third."""
+    return matplotlib_part("colors").LinearSegmentedColormap.from_list("diverging", [low, middle, high])
+
+
+def as_rows(ax: Any, places: Sequence[int] | NDArray, names: Sequence[str]) -> None:
+    """Axes with a row for each name, the first on top."""
+    ax.set_yticks(places, names)
+    ax.set(ylim=(len(names) - 0.4, -0.6))
+    ax.tick_params(axis="y", length=0)
+    ax.set_axisbelow(True)
+    ax.grid(axis="x", alpha=0.3, linewidth=0.6)
+
+
+def draw_bars(
+    ax: Any, lines: Sequence[tuple[str, float]], n_named: int, size: tuple[float, float], text: Any, **options: Any
+) -> tuple[Any, Any]:
+    """A bar for each name and size; those after the first ``n_named``, which are for all others, are gray.
+
+    ``size`` is the width of a new figure and the height of a row of it. Returns the axes and the bars.
+    """
+    names, sizes = [wrapped(name) for name, _ in lines], [max(0.0, each) for _, each in lines]
+    ax = axes_for(ax, (size[0], height_of(names, size[1]) + 0.8))
+    colors = [BLUE] * n_named + ["0.72"] * (len(lines) - n_named)
+    bars = ax.barh(np.arange(len(names)), sizes, **{"color": colors, "height": 0.72, **options})
+    ax.bar_label(bars, [text(each) for each in sizes], padding=3, fontsize="small", color="0.3")
+    as_rows(ax, np.arange(len(names)), names)
+    ax.set(xlim=(0, 1.14 * (max(sizes) or 1.0)))
+    return ax, bars
 
 
 def legend_columns(labels: Sequence[str], width: float) -> int:

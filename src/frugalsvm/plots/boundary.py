@@ -19,6 +19,7 @@ from frugalsvm.plots._style import (
     MARKERS,
     axes_for,
     class_colors,
+    diverging,
     legend_below,
     legend_columns,
     matplotlib_part,
@@ -192,8 +193,7 @@ class DecisionBoundaryDisplay:
         return self
 
     def _draw_shades(self, colors, show_margins, colorbar, options):
-        ends = [tinted(colors[0], 0.75), (1.0, 1.0, 1.0), tinted(colors[1], 0.75)]
-        shades = matplotlib_part("colors").LinearSegmentedColormap.from_list("classes", ends)
+        shades = diverging(tinted(colors[0], 0.75), (1.0, 1.0, 1.0), tinted(colors[1], 0.75))
         limit = _shade_limit(self.response)
         chosen = {"levels": np.linspace(-limit, limit, N_SHADES + 1), "cmap": shades, "extend": "both", **options}
         self.surface_ = self.ax_.contourf(self.xx0, self.xx1, self.response, **chosen)
