@@ -7,28 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "BLUE",
-    "MARKERS",
-    "VERMILLION",
-    "as_rows",
-    "axes_for",
-    "bytes_text",
-    "class_colors",
-    "compact",
-    "diverging",
-    "draw_bars",
-    "height_of",
-    "label_axis",
-    "legend_below",
-    "legend_columns",
-    "line_styles",
-    "matplotlib_part",
-    "tinted",
-    "wrapped",
-]
-
-# The palette of Okabe and Ito (2008), told apart in every kind of color vision; yellow is too pale for lines.
+# The palette of Okabe and Ito (2008), distinguishable in every kind of color vision; yellow is too pale for lines.
 BLUE, VERMILLION = "#0072B2", "#D55E00"
 PALETTE = (BLUE, VERMILLION, "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p")
@@ -71,7 +50,7 @@ def tinted(color: Any, strength: float) -> tuple[float, ...]:
 
 
 def line_styles(index: int, n_points: int) -> dict[str, Any]:
-    """How the curve of an index in a plot is drawn: told apart in gray print, too."""
+    """How the curve of an index in a plot is drawn: distinguishable in gray print, too."""
     marker = MARKERS[index % len(MARKERS)] if n_points <= 25 else None
     color, dashes = PALETTE[index % len(PALETTE)], DASHES[index % len(DASHES)]
     return {"color": color, "linestyle": dashes, "marker": marker, "markersize": 4.5, "linewidth": 1.6}

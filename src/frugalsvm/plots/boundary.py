@@ -293,9 +293,11 @@ def computed_boundary(
 def class_entries(classes: NDArray) -> list[Any]:
     """What a legend shows of classes."""
     line, colors = matplotlib_part("lines").Line2D, class_colors(len(classes))
+    # Names of classes speak for themselves, numbers do not.
+    labels = [wrapped(name) if isinstance(name, str) else f"class {name}" for name in classes.tolist()]
     return [
-        line([], [], linestyle="", marker=MARKERS[index % len(MARKERS)], color=color, label=_class_label(name))
-        for index, (name, color) in enumerate(zip(classes.tolist(), colors, strict=True))
+        line([], [], linestyle="", marker=MARKERS[index % len(MARKERS)], color=color, label=label)
+        for index, (label, color) in enumerate(zip(labels, colors, strict=True))
     ]
 
 
@@ -303,11 +305,6 @@ def draw_legend(ax: Any, handles: list[Any]) -> None:
     """A legend below, in as many columns as there is room for."""
     n_columns = legend_columns([handle.get_label() for handle in handles], ax.figure.get_figwidth())
     legend_below(ax, handles=handles, ncols=n_columns, columnspacing=1.2, handletextpad=0.4)
-
-
-def _class_label(name: Any) -> str:
-    """Names of classes speak for themselves, numbers do not."""
-    return wrapped(name) if isinstance(name, str) else f"class {name}"
 
 
 def _shade_limit(response):
