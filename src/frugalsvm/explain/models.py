@@ -10,8 +10,8 @@ from frugalsvm.core.kernels import KERNELS
 from frugalsvm.explain.columns import Columns, columns_for
 from frugalsvm.explain.sampling import SampledModel
 from frugalsvm.export import plain_model
-from frugalsvm.export._shares import InseparableError, able_kernels, can_share, check_shares, input_of_features, refusal
 from frugalsvm.export.models import PlainModel, pairs_of
+from frugalsvm.export.shares import InseparableError, able_kernels, can_share, check_shares, input_of_features, refusal
 from frugalsvm.lowrank.fourier import DenseFourier, StructuredFourier
 from frugalsvm.lowrank.own_kernel import OwnKernel
 

@@ -7,7 +7,7 @@ from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.quadrature import Rules, new_rules
 from frugalsvm.export import _c_code as code
 from frugalsvm.export._c_tables import integers, vector
-from frugalsvm.export._shares import check_shares, input_of_features
+from frugalsvm.export.shares import check_shares, input_of_features
 
 __all__ = ["explain_parts", "header_lines"]
 

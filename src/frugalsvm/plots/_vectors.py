@@ -118,15 +118,13 @@ def _before_steps(estimator, points):
     """Vectors of the model inside as rows of the input."""
     from sklearn.pipeline import Pipeline
 
+    from frugalsvm.explain.columns import unscaled
     from frugalsvm.pipelines import StreamPipeline
 
     if isinstance(estimator, StreamPipeline):
         if estimator.encoder_ is not None:
             raise NothingToShow("The pipeline encodes columns of text: its support vectors are not rows of numbers.")
-        scaler = estimator.scaler_
-        if scaler is None:
-            return points
-        return points * scaler.scale_ + (scaler.center_ if scaler.centres_ else 0.0)
+        return points if estimator.scaler_ is None else unscaled(points, estimator.scaler_)
     if isinstance(estimator, Pipeline):
         points = _before_steps(estimator.steps[-1][1], points)
         for name, step in reversed(estimator.steps[:-1]):
