@@ -17,7 +17,7 @@ def block_rows(width: int) -> int:
 
 
 class DeviceSource:
-    """Rows of X that are on the device, in an order of their own; X is not copied."""
+    """Rows of X that are on the device, in an order that may be another one; X is not copied."""
 
     def __init__(self, arrays, X, order=None):
         self._arrays, self._X, self._order = arrays, X, order

@@ -16,7 +16,7 @@ from frugalsvm.pipelines import StreamPipeline
 __all__ = ["AUTO", "Background", "background_for", "own_rows"]
 
 AUTO = "auto"
-_ROWS = 100  # that a model has of its own
+_ROWS = 100  # of the model, unless others are given
 _MOST_LEARNED = 1000  # of those that it has learned
 
 

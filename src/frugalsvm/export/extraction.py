@@ -26,7 +26,7 @@ from frugalsvm.pipelines import StreamingScaler, StreamPipeline
 
 __all__ = ["plain_model"]
 
-# Those that formats have words for
+# Kernels that can be exported
 _EXPORTED = (
     "rbf", "laplacian", "matern12", "matern32", "matern52", "chi2", "intersection", "tanimoto", "cosine", "poly",
     "linear",

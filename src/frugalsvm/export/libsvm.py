@@ -49,7 +49,7 @@ def to_libsvm(estimator: Any, path: str | os.PathLike[str]) -> Path:
     ----------
     estimator : estimator, Pipeline or PlainModel
         A fitted model of two classes, of pairs of classes (`IncrementalSVC`), of one class or of a regression, see
-        `plain_model`. Labels are integers. Rows are numbers, all of which are there.
+        `plain_model`. Labels are integers. Rows are numbers, none of which is missing.
     path : path-like
         A model that scales its inputs has a second file, ``path + ".range"``, for ``svm-scale -r``. A metric of factors
         goes in there, too; one with directions across features cannot be written, unless the kernel is one of products.

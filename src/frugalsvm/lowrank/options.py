@@ -27,7 +27,7 @@ class Options(NamedTuple):
     max_excess: float = 2.0  # share of the objective that may come from smoothing, in units of the tolerance
     narrower: int = 4  # times that smoothing may be lowered further to get there
     max_total: float = math.inf  # steps on all rows
-    ends_when_told: bool = False  # whether the best of a watched fit is certified here, without further stages
+    stops_early: bool = False  # whether the best of a watched fit is certified here, without further stages
     small: int = 0  # features of all rows: passes over fewer take no longer than launching their operations
 
     # --- Newton steps
@@ -48,7 +48,7 @@ class Options(NamedTuple):
     line_steps: int = 20
     line_tolerance: float = 1e-2  # of a length, relatively
     line_slope: float = 0.0  # a length is good where the slope is this share of that at the start
-    longest: float = math.inf  # step, in units of what curvature tells
+    longest: float = math.inf  # step, in units of the one that the curvature suggests
 
     # --- careful steps, at the end: they also give the bound
     careful_steps: int = 4  # with one output; one with several, or with more features than these

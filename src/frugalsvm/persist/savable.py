@@ -2,7 +2,7 @@
 
 Loading checks all of it: files may be damaged or hostile, and compiled code checks nothing. An object that has none of
 its attributes has not learned. Attributes that are not declared are not saved, and a file that has some is refused: it
-is of a version that had other attributes, and what they meant would be lost without a word.
+is of a version that had other attributes, and what they meant would be silently lost.
 """
 
 import math

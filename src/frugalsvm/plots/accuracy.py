@@ -105,7 +105,7 @@ class AccuracyCurveDisplay(StreamCurvesDisplay):
         ----------
         history : dict or list of dict
         metric : {"accuracy", "error"}, default="accuracy"
-            If there were test examples, it is that on them, and there is no window.
+            With test examples, it is measured on these, and there is no window.
         window : int, default=None
             Number of latest examples that are averaged over (whole batches, one at least); None is all so far.
         drifts : array-like of int, default=None

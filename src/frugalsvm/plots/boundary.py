@@ -163,7 +163,8 @@ class DecisionBoundaryDisplay:
             None is a new figure.
         show_vectors : bool, default=True
         show_margins : bool, default=True
-            Whether to draw lines at -1 and 1 with two classes: margins of a hinge loss, and nothing of squared errors.
+            Whether to draw lines at -1 and 1 with two classes: margins of a hinge loss, which squared errors do not
+            have.
         colorbar : bool, default=True
             Whether to explain the shades of two classes.
         legend : bool, default=True

@@ -92,7 +92,8 @@ class SupportImagesDisplay:
         Notes
         -----
         With two classes, a coefficient is positive for ``classes_[1]``. With several, it is the coefficient in the
-        output of its own class. Landmarks of `ASSETClassifier` have no class; they stand where they pull to.
+        output of its class. Landmarks of `ASSETClassifier` have no class; they are shown in the row of the class that
+        their coefficient speaks for.
         """
         from sklearn.base import is_classifier
         from sklearn.utils.validation import check_is_fitted

@@ -225,7 +225,7 @@ def _scales(metric, importances):
 
 
 def _names_inside(estimator):
-    """Names of the features that the estimator inside pipelines and searches is given; None if nobody knows them."""
+    """Names of the features that the estimator inside pipelines and searches is given; None if they are unknown."""
     from sklearn.pipeline import Pipeline
 
     from frugalsvm.pipelines import StreamPipeline

@@ -49,7 +49,7 @@ def record_stream(
     classes : array-like, default=None
         All classes, passed to the first `partial_fit` of estimators that are not fitted.
     test : tuple (X, y), default=None
-        Examples of their own, on which the models are tested after every batch as well.
+        Other examples, on which the models are tested after every batch as well.
     sizes : bool, default=True
         Whether to note the size of the models after every batch.
     certificates : sequence of str

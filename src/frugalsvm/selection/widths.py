@@ -1,4 +1,4 @@
-"""How wide a kernel should be, and how strong a penalty, told by some rows in a fraction of a second.
+"""How wide a kernel should be, and how strong a penalty, from some rows in a fraction of a second.
 
 Small ridge machines with landmarks are fitted to some rows and predict others, for a few widths and ridges. From the
 best of some very different widths on, they are doubled or halved for as long as squared errors get smaller; of those
@@ -141,7 +141,7 @@ def resources_on(arrays: Any) -> Resources:
 
 
 def with_best_width(kernel: Any, point: Point, resources: Resources, fitted: Rows, judges: Rows) -> Point:
-    """A metric with the width and the ridge that machines with landmarks want, told by rows it was not learned from.
+    """A metric with the width and the ridge that machines with landmarks want, by rows that it was not learned from.
 
     Machines of neighbors, by which metrics are learned and judged, want other widths.
     """

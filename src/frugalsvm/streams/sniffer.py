@@ -234,8 +234,8 @@ def _are_row_names(values: Sequence[str]) -> bool:
 def _kinds(rows: Sequence[list[str]], width: int, notation: Notation) -> list[str]:
     """A column is of numbers if nearly all of its fields in the first lines are; missing ones say nothing.
 
-    A few others are typing errors, which are told when they are read; many are codes, some of which have letters. Where
-    there are few lines to judge by, half of them decide.
+    A few others are typing errors, which are reported when they are read; many are codes, some of which have letters.
+    Where there are few lines to judge by, half of them decide.
     """
     n_numbers, n_others = np.zeros((2, width), dtype=np.int64)
     for fields in rows:
@@ -274,7 +274,7 @@ def _leave_out(names: list[str], kinds: list[str], rows: Sequence[list[str]], *,
 
 
 def _unique(names: Sequence[str]) -> list[tuple[str, str]]:
-    """Names as they are, and as they can be told apart."""
+    """Names as they are, and made different from each other."""
     made: list[tuple[str, str]] = []
     taken = set(names)
     seen: set[str] = set()
