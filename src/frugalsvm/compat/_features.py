@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils import murmurhash3_32
 
-__all__ = ["HashedFeatures", "NamedFeatures"]
-
 REMEMBERED = 100_000  # hashed names that are remembered at most
 
 

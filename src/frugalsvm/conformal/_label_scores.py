@@ -6,8 +6,6 @@ import numpy as np
 
 from frugalsvm.core.score_reservoir import HUGE
 
-__all__ = ["label_scores", "row_label_scores", "true_scores"]
-
 
 def label_scores(model: Any, X: Any) -> np.ndarray:
     """Scores of all labels, in the order of ``classes_``: the largest value of another label, less its own."""

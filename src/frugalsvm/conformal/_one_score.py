@@ -11,8 +11,6 @@ from frugalsvm.compiling.functions import machine_code_for
 from frugalsvm.conformal._models import is_river, learns
 from frugalsvm.core.score_reservoir import HUGE, Promise, ScoreReservoir, new_reservoir, observe
 
-__all__ = ["OneScore", "Prepared", "bounded"]
-
 _LEAST = -0.1 * HUGE
 _NOT_READ = np.empty(1)  # thresholds of single rows
 

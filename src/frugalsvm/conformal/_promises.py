@@ -35,8 +35,6 @@ from frugalsvm.estimators.validation import check_count, check_positive
 from frugalsvm.estimators.writable import prepare_to_learn
 from frugalsvm.exceptions import ParameterError
 
-__all__ = ["KeepsCoverage", "KeepsPromise", "checked_targets", "wraps_river"]
-
 _STEP, _LEAST_PATIENCE = 0.005, 2.0  # of levels, as in the paper; misses
 _HELD_OUT = 4  # `fit` holds out one row in four
 
