@@ -90,13 +90,8 @@ def _on_all_rows(problem, parameters, smoothings, options, rng, n_iter, watch) -
     if stages.is_stopped:
         stages.point = problem.point_at(watch.best_parameters)
     reached, bounds, n_careful = _careful_steps(stages)
-    return Solution(
-        stages.point.parameters,
-        reached,
-        bounds,
-        n_iter + stages.n_iter + n_careful,
-        stages.is_stopped or stages.has_ended,
-    )
+    converged = stages.is_stopped or stages.has_ended
+    return Solution(stages.point.parameters, reached, bounds, n_iter + stages.n_iter + n_careful, converged)
 
 
 class _Stages:
