@@ -45,6 +45,7 @@ PHRASES = {
     r"\bzero, for good\b": ("zero from then on", "None is zero, for good"),
     r"\bmost stupid\b": ("trivial", "the most stupid prediction"),
     r"\bno matter of those\b": ("does not concern", "is no matter of those who use it"),
+    r"\b(is|are) told (and|in)\b": ("described, printed", "which is told in the theory"),
     r"\bso many\b": ("this number of", "after so many rows"),
     # American spelling, of the words that occur here.
     r"\b\w*(colour|neighbour|favour|behaviour|labell|modell|cancell(ed|ing))\w*": ("color, label, ...", "colours"),
