@@ -11,7 +11,7 @@ With pytest::
     def test_mine(check):
         check(MyClassifier(budget=20, gamma=0.5, random_state=0))
 
-Each check works on clones with data of its own and raises an AssertionError that says what was expected. Estimators
+Each check works on clones, makes its data itself, and raises an AssertionError that says what was expected. Estimators
 with a parameter ``random_state`` need it to be set, and what would be taken from the first batch, such as
 ``gamma="scale"``, must be a number.
 """

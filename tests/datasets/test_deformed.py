@@ -8,8 +8,8 @@ from scipy.ndimage import map_coordinates
 
 from frugalsvm.compiling.functions import INTERPRETED
 from frugalsvm.datasets import DatasetUnavailableError, deformed, make_deformed_mnist, stream_deformed_mnist
+from frugalsvm.datasets._blocks import BLOCK_SIZE, Reader
 from frugalsvm.datasets.deformed import _deformed, _Recipes, _smooth_fields, _TestRecipes
-from frugalsvm.datasets.synthetic import _BLOCK_SIZE, _Reader
 
 N_DIGITS = 50
 
@@ -62,9 +62,9 @@ class TestReading:
         assert_same_examples(examples(60 - start, start=start), (X[start:], y[start:]))
 
     def test_reads_across_blocks(self):
-        across = examples(6, start=_BLOCK_SIZE - 3)
+        across = examples(6, start=BLOCK_SIZE - 3)
         for i in range(6):
-            [(X, y)] = chunks_of(1, start=_BLOCK_SIZE - 3 + i)
+            [(X, y)] = chunks_of(1, start=BLOCK_SIZE - 3 + i)
             assert_same_examples((X, y), (across[0][i : i + 1], across[1][i : i + 1]))
 
     def test_far_start_is_immediate(self):
@@ -116,7 +116,7 @@ class TestWarp:
         images, labels = made_up_digits(border=border)
         strength = {"elasticity": elasticity, "shift": shift}
         X, y = examples(20, digits=(images, labels), **strength)
-        recipes, picks = _Reader(_Recipes(**strength), 7).read(0, 20)
+        recipes, picks = Reader(_Recipes(**strength), 7).read(0, 20)
         fields = fields_of(7)
         expected = [warped_by_scipy(images, *of_one, fields, mode) for of_one in zip(recipes, picks, strict=True)]
         # Noise has the steepest slopes: an error in a place comes out as large in the pixel.
@@ -132,7 +132,7 @@ class TestWarp:
 
     def test_far_displacements_see_nothing(self):
         X, _ = examples(50, elasticity=0.0, shift=28.0)
-        recipes, _ = _Reader(_Recipes(elasticity=0.0, shift=28.0), 7).read(0, 50)
+        recipes, _ = Reader(_Recipes(elasticity=0.0, shift=28.0), 7).read(0, 50)
         left_half_is_outside = recipes[:, 5] < -15
         assert left_half_is_outside.any()
         assert not X.reshape(-1, 28, 28)[left_half_is_outside, :, :14].any()
@@ -157,7 +157,7 @@ class TestDeformations:
         assert abs((fields[:, 0] * fields[:, 1]).mean()) < 0.05
 
     def test_strengths_are_those_asked_for(self):
-        recipes, _ = _Reader(_Recipes(elasticity=1.5, shift=3.0), 0).read(0, 20_000)
+        recipes, _ = Reader(_Recipes(elasticity=1.5, shift=3.0), 0).read(0, 20_000)
         np.testing.assert_allclose(np.hypot(recipes[:, 2], recipes[:, 3]), 1.5, rtol=1e-5)
         assert abs(recipes[:, 2:4].mean()) < 0.05
         np.testing.assert_allclose(recipes[:, 4:].min(axis=0), -3.0, atol=0.01)

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from frugalsvm.datasets import DriftStream, list_drift_streams
+from frugalsvm.datasets._blocks import BLOCK_SIZE
 from frugalsvm.datasets._schedules import DRIFTS
-from frugalsvm.datasets.synthetic import _BLOCK_SIZE
 
 NAMES = list_drift_streams()
 
@@ -24,9 +24,9 @@ def rows_of(name, drift="abrupt", n_samples=20_000, **options):
 @given(
     name=st.sampled_from(NAMES),
     drift=st.sampled_from(DRIFTS),
-    start=st.integers(0, 2 * _BLOCK_SIZE),
-    n_samples=st.integers(1, _BLOCK_SIZE + 100),
-    chunk_size=st.integers(50, 2 * _BLOCK_SIZE),
+    start=st.integers(0, 2 * BLOCK_SIZE),
+    n_samples=st.integers(1, BLOCK_SIZE + 100),
+    chunk_size=st.integers(50, 2 * BLOCK_SIZE),
 )
 @settings(max_examples=40)
 def test_rows_depend_on_their_position_only(name, drift, start, n_samples, chunk_size):

@@ -14,7 +14,7 @@ from frugalsvm.datasets import (
     make_waveform,
     stream,
 )
-from frugalsvm.datasets.synthetic import _BLOCK_SIZE
+from frugalsvm.datasets._blocks import BLOCK_SIZE
 
 MAKERS = {
     "checkerboard": make_checkerboard,
@@ -69,7 +69,7 @@ class TestEveryPopulation:
         assert not np.array_equal(first[0], second[0])
 
     def test_more_samples_extend_fewer(self, make):
-        X, y = make(_BLOCK_SIZE + 10, random_state=0)
+        X, y = make(BLOCK_SIZE + 10, random_state=0)
         assert_same_examples(make(50, random_state=0), (X[:50], y[:50]))
 
     def test_no_samples(self, make):
@@ -183,9 +183,9 @@ class TestWaveform:
 class TestStream:
     @given(
         name=st.sampled_from(list_streams()),
-        start=st.integers(0, 2 * _BLOCK_SIZE),
-        n_samples=st.integers(1, _BLOCK_SIZE + 100),
-        chunk_size=st.integers(50, 2 * _BLOCK_SIZE),
+        start=st.integers(0, 2 * BLOCK_SIZE),
+        n_samples=st.integers(1, BLOCK_SIZE + 100),
+        chunk_size=st.integers(50, 2 * BLOCK_SIZE),
     )
     @settings(max_examples=30)
     def test_examples_depend_on_their_index_only(self, name, start, n_samples, chunk_size):

@@ -1,6 +1,8 @@
-"""What this library says to its users: messages, help strings, and docstrings of public names, found in the sources."""
+"""What is written in the sources for people: messages, help strings, all other strings, docstrings and comments."""
 
 import ast
+import io
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -11,7 +13,7 @@ SPEAKING = {"warn", "tell", "note", "print", "Sentence", "echo", "update"}
 
 
 class Saying(NamedTuple):
-    """A string that users can see, and where it is written."""
+    """A text, where it is written, and what it is: a message, help, another string, a docstring or a comment."""
 
     file: str
     line: int
@@ -28,8 +30,9 @@ def sayings(root: Path = SOURCES) -> list[Saying]:
 
 
 def of_file(path: Path, name: str) -> Iterator[Saying]:
-    tree = ast.parse(path.read_text())
-    is_private = any(part.startswith("_") and part != "__init__.py" for part in name.split("/"))
+    source = path.read_text()
+    tree = ast.parse(source)
+    docstrings = list(_docstrings(tree))
     for node in ast.walk(tree):
         if isinstance(node, ast.Raise) and node.exc is not None:
             yield from strings(node.exc, name, "message")
@@ -37,8 +40,11 @@ def of_file(path: Path, name: str) -> Iterator[Saying]:
             yield from strings(node, name, "message")
         elif isinstance(node, ast.keyword) and node.arg in ("help", "epilog", "expected", "problem"):
             yield from strings(node.value, name, "help")
-    if not is_private:
-        yield from docstrings(tree, name)
+    known = {(each.lineno, each.value) for each in docstrings}
+    yield from (one for one in strings(tree, name, "string") if (one.line, one.text) not in known)
+    for each in docstrings:
+        yield Saying(name, each.lineno, "docstring", each.value)
+    yield from _comments(source, name)
 
 
 def strings(node: ast.AST, name: str, kind: str) -> Iterator[Saying]:
@@ -53,24 +59,30 @@ def strings(node: ast.AST, name: str, kind: str) -> Iterator[Saying]:
         yield from strings(child, name, kind)
 
 
-def docstrings(tree: ast.Module, name: str) -> Iterator[Saying]:
-    """Those of public classes and functions."""
-    nodes = [(tree, False), *((node, node.name.startswith("_")) for node in tree.body if _has_name(node))]
-    for node in tree.body:
-        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-            nodes += [(member, member.name.startswith("_")) for member in node.body if _has_name(member)]
-    for node, is_private in nodes:
-        text = ast.get_docstring(node)
-        if text and not is_private:
-            yield Saying(name, getattr(node, "lineno", 1), "docstring", text)
+def _docstrings(tree: ast.Module) -> Iterator[ast.Constant]:
+    """Those of modules, classes and functions, private ones too."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node):
+            yield node.body[0].value
+
+
+def _comments(source: str, name: str) -> Iterator[Saying]:
+    """Comments; those on lines that follow each other are one."""
+    first, last, words = 0, 0, []
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type != tokenize.COMMENT:
+            continue
+        if words and token.start[0] > last + 1:
+            yield Saying(name, first, "comment", " ".join(words))
+            words = []
+        first, last = first if words else token.start[0], token.start[0]
+        words.append(token.string.lstrip("# "))
+    if words:
+        yield Saying(name, first, "comment", " ".join(words))
 
 
 def _speaks(name: str) -> bool:
     return name in SPEAKING or name.endswith(("Error", "Warning", "Parameter", "Exit"))
-
-
-def _has_name(node: ast.AST) -> bool:
-    return isinstance(node, ast.ClassDef | ast.FunctionDef)
 
 
 def _name(function: ast.expr) -> str:

@@ -10,7 +10,7 @@ from spoken import sayings
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "troubleshooting.rst").read_text()
 BLOCKS = re.findall(r"^\.\. code-block:: text\n\n((?: {4}.*\n)+)", PAGE, re.MULTILINE)
 MESSAGES = [line for block in BLOCKS for line in textwrap.dedent(block).splitlines()]
-SAID = {re.sub(r"\{\w*\}", "...", " ".join(one.text.split())) for one in sayings() if one.kind != "docstring"}
+SAID = {re.sub(r"\{\w*\}", "...", " ".join(one.text.split())) for one in sayings() if one.kind in ("message", "help")}
 
 
 def pieces(message):

@@ -4,7 +4,7 @@ from typing import Any
 
 from frugalsvm.core.fastmath import FARTHEST
 
-__all__ = ["decayed"]
+__all__ = ["decayed", "matern_value"]
 
 _LEAST = 2.0**-FARTHEST
 
@@ -14,3 +14,11 @@ def decayed(xp: Any, exponents: Any) -> Any:
     values = xp.exp(exponents)
     values *= values > _LEAST
     return values
+
+
+def matern_value(xp: Any, order: int, s: Any) -> Any:
+    """The Matern kernel of order ``order / 2`` for scaled distances."""
+    decay = decayed(xp, -s)
+    if order == 1:
+        return decay
+    return (1.0 + s) * decay if order == 3 else (1.0 + s + s * s / 3.0) * decay

@@ -23,7 +23,7 @@ def invert_factors(arrays: Any, matrices: Any) -> None:
     if n <= SMALL:
         matrices[:] = arrays.inverse_of_lower(arrays.factors_of_each(matrices))
         return
-    half = _half(n)
+    half = -(-n // (2 * SMALL)) * SMALL  # in whole blocks
     first, second, side = matrices[:, :half, :half], matrices[:, half:, half:], matrices[:, half:, :half]
     invert_factors(arrays, first)
     M = side @ first.mT
@@ -32,8 +32,3 @@ def invert_factors(arrays: Any, matrices: Any) -> None:
     side[:] = 0.0
     arrays.add_products(side, second, M @ first, -1.0)
     matrices[:, :half, half:] = 0.0
-
-
-def _half(n: int) -> int:
-    """About a half, in whole blocks."""
-    return -(-n // (2 * SMALL)) * SMALL

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm.arrays.decay import decayed
+from frugalsvm.arrays.decay import decayed, matern_value
 from frugalsvm.arrays.kernel_values import kernel_values
 from frugalsvm.core.kernels import (
     MATERN,
@@ -75,11 +75,7 @@ class DeviceMap(NamedTuple):
         """Kernel values from ``s^2``; what may be zero is zero, as it is in compiled code."""
         xp, X = self.arrays.xp, self.arrays.single(X)
         noise = xp.sum(X * X, axis=1)[:, None] * (-self.norm_factor * _ROUNDING)
-        s = xp.sqrt(xp.where(squares > noise, squares, xp.zeros_like(squares)))
-        decay = decayed(xp, -s)
-        if self.degree == 1:
-            return decay
-        return (1.0 + s) * decay if self.degree == 3 else (1.0 + s + s * s / 3.0) * decay
+        return matern_value(xp, self.degree, xp.sqrt(xp.where(squares > noise, squares, xp.zeros_like(squares))))
 
     def _extended(self, X):
         xp = self.arrays.xp

@@ -1,6 +1,6 @@
 """Shapley values of product kernels on a device: what `frugalsvm.core.shapley` does, in operations on whole arrays.
 
-Products of all factors but one are those of all factors, divided by the own one. No factor is zero; where a product
+Products of all factors but one are those of all factors, divided by that one. No factor is zero; where a product
 underflows, so does what is left of it without one factor, up to the smallest of numbers.
 """
 

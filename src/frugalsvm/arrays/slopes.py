@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from frugalsvm.arrays.decay import decayed
+from frugalsvm.arrays.decay import decayed, matern_value
 from frugalsvm.core.kernels import MATERN, RBF, Laplacian, steepness
 
 __all__ = ["radial_slope", "radial_value"]
@@ -15,11 +15,7 @@ def radial_value(xp: Any, kernel: Any, distances: Any) -> Any:
     if not isinstance(kernel, MATERN):
         raise TypeError(f"{type(kernel).__name__} kernels are not functions of a distance.")
     c = steepness(kernel)
-    s = xp.sqrt(c * kernel.gamma * distances)
-    decay = decayed(xp, -s)
-    if c == 1.0:
-        return decay
-    return (1.0 + s) * decay if c == 3.0 else (1.0 + s + s * s / 3.0) * decay
+    return matern_value(xp, int(c), xp.sqrt(c * kernel.gamma * distances))
 
 
 def radial_slope(xp: Any, kernel: Any, distances: Any) -> Any:

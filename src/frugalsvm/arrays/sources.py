@@ -17,7 +17,7 @@ def block_rows(width: int) -> int:
 
 
 class DeviceSource:
-    """Rows of X that are on the device, in an order of their own; X is not copied."""
+    """Rows of X that are on the device, in an order that may be another one; X is not copied."""
 
     def __init__(self, arrays, X, order=None):
         self._arrays, self._X, self._order = arrays, X, order
@@ -36,14 +36,8 @@ class DeviceSource:
 class HostSource:
     """Rows of X in the memory of the host or in a file, moved to the device block by block.
 
-    Parameters
-    ----------
-    arrays : Arrays
-    batches : callable
-        Returns an iterator over the rows in a fixed order, in arrays or CSR matrices of any size.
-    n_rows : int
-    X : array, default=None
-        All rows, if they can be had at random; without, `take` goes through the batches.
+    ``batches()`` is an iterator over the rows in a fixed order, in arrays or CSR matrices of any size. ``X`` has all
+    rows, if they can be had at random; without it, `take` goes through the batches.
     """
 
     def __init__(self, arrays, batches, n_rows, X=None):

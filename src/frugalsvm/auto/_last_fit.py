@@ -30,7 +30,7 @@ class LastFit(NamedTuple):
     judgment: Judgment
     scores: np.ndarray  # (n, n_outputs), targets in their standard deviations
     rows: np.ndarray  # which they are, among those of the task
-    told: list[warnings.WarningMessage]  # what the machine warned of
+    warned: list[warnings.WarningMessage]  # what the machine warned of
     compared: tuple[Judgment, Judgment] | None = None  # with the machine that was not taken, on the same rows
 
     @property
@@ -53,7 +53,7 @@ def last_fit(
     is taken warns.
     """
     last = _better_machine(owner, task, found, rows_of, known, common, clock)
-    for each in last.told:
+    for each in last.warned:
         warn_caller(_words(owner, last.model, each), each.category)
     return last
 
@@ -78,14 +78,14 @@ def _in_cells(owner, task, found, rows, known, common) -> LastFit:
     metric = task.views[found.best.candidate.view].metric
     size = {"cell_size": found.cell_size, "n_trees": found.n_trees, "copy_X": False}
     model = owner._cells_machine().set_params(**_chosen(found.best, metric), **size, **common)
-    told = _fitted(model, rows)
+    warned = _fitted(model, rows)
     index = _some(np.flatnonzero(found.unseen), found.rival)
     scores = owner._left_out(model)[index if known is None else known[index]]
-    return LastFit(model, found.best, judged_rows(task, scores.T, index), scores, index, told)
+    return LastFit(model, found.best, judged_rows(task, scores.T, index), scores, index, warned)
 
 
 def _some(index: np.ndarray, rival: Entry | None) -> np.ndarray:
-    """So many rows that more would tell nothing new, from all over, with those that judge another machine."""
+    """Enough rows that more would tell nothing new, evenly from all, with those that judge another machine."""
     some = index[:: -(-len(index) // _MOST_JUDGED)]
     return some if rival is None else np.union1d(some, rival.round.judged_index)
 
@@ -101,8 +101,8 @@ def _of_low_rank(owner, task, found, rows, common, clock) -> LastFit:
     candidate = rival.candidate.narrower(np.sqrt(max(ratio, 1.0)))
     entry = rival._replace(candidate=candidate, n_components=found.n_components)
     metric = task.views[candidate.view].metric
-    model, entry, told = _converged(_machines(owner, entry, metric, common), rows, clock)
-    return LastFit(model, entry, rival.judgment, rival.scores.T, rival.round.judged_index, told)
+    model, entry, warned = _converged(_machines(owner, entry, metric, common), rows, clock)
+    return LastFit(model, entry, rival.judgment, rival.scores.T, rival.round.judged_index, warned)
 
 
 def _machines(owner, entry: Entry, metric, common) -> Iterator[tuple[Any, Entry]]:
@@ -127,21 +127,21 @@ def _converged(machines: Iterator[tuple[Any, Entry]], rows: Any, clock: Clock) -
     tried = []
     for model, entry in machines:
         start = clock.spent
-        told = _fitted(model, rows)
-        converged = not any(issubclass(each.category, ConvergenceWarning) for each in told)
-        tried.append((0.0 if converged else _above_optimum(model), model, entry, told))
+        warned = _fitted(model, rows)
+        converged = not any(issubclass(each.category, ConvergenceWarning) for each in warned)
+        tried.append((0.0 if converged else _above_optimum(model), model, entry, warned))
         if converged or not clock.fits(2 * (clock.spent - start)):
             break
-    _, model, entry, told = min(tried, key=lambda each: each[0])
-    return model, entry, told
+    _, model, entry, warned = min(tried, key=lambda each: each[0])
+    return model, entry, warned
 
 
 def _fitted(model: Any, rows: Any) -> list[warnings.WarningMessage]:
     """Fit a machine to rows; returns what it warns of."""
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         model.fit(rows.X, rows.y, rows.weights)
-    return told
+    return warned
 
 
 def _above_optimum(model: Any) -> float:

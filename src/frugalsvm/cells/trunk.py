@@ -46,7 +46,7 @@ def sampling_for(n_rows: int, cell_size: int, most_rows: int) -> Sampling:
 
 
 def drawn_rows(n_rows: int, n_drawn: int, rng: np.random.Generator) -> np.ndarray:
-    """So many of the rows, in their order: one at random of every stretch."""
+    """A number of the rows, in their order: one at random of every stretch."""
     ends = np.arange(n_drawn + 1) * n_rows // n_drawn
     return ends[:-1] + (rng.random(n_drawn) * np.diff(ends)).astype(np.int64)
 

@@ -127,12 +127,12 @@ def tell_wrong(kind: str, style: str, text: str) -> None:
 @contextmanager
 def compiling_shown(*, quiet: bool = False):
     """Show, once, that machine code is compiled, if that takes a while; or nothing at all."""
-    told: list[str] = []
+    shown: list[str] = []
     quiet = quiet or bool(os.environ.get(QUIET))
 
     def show(name: str, seconds: float | None) -> None:
-        if not quiet and not told:
-            told.append(name)
+        if not quiet and not shown:
+            shown.append(name)
             tell(
                 "Compiling machine code for this model and type of data; later runs find it on disk "
                 "(`frugalsvm warm-up` makes it ahead) ..."

@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils import murmurhash3_32
 
-__all__ = ["HashedFeatures", "NamedFeatures"]
-
 REMEMBERED = 100_000  # hashed names that are remembered at most
 
 
 class NamedFeatures:
-    """One feature for each key: sorted ones of the first example, then new ones; keys that lack are ``absent``."""
+    """One feature for each key: sorted ones of the first example, then new ones; missing keys are ``absent``."""
 
     def __init__(self, names: Iterable[Hashable], absent: float = 0.0):
         self.names: list[Hashable] = []

@@ -19,11 +19,8 @@ except ImportError as error:
 
 __all__ = ["Adapter", "base"]
 
-FIRST_ROWS = (
-    100  # held back for a model that is no pipeline, so that gamma="scale" and classes are not those of one row
-)
-
-
+# Held back for a model that is not a pipeline, so that gamma="scale" and classes are not those of one row
+FIRST_ROWS = 100
 _LOG = logging.getLogger(__name__)
 
 
@@ -82,6 +79,6 @@ class Adapter(ThreadSafe):
 
     def _new_pipeline(self) -> StreamPipeline:
         model = clone(self.model)
-        return (
-            model if isinstance(model, StreamPipeline) else StreamPipeline(model, scale=False, warmup_rows=FIRST_ROWS)
-        )
+        if isinstance(model, StreamPipeline):
+            return model
+        return StreamPipeline(model, scale=False, warmup_rows=FIRST_ROWS)

@@ -11,8 +11,6 @@ try:
 except ImportError:  # where older versions of river have it
     from river.anomaly.base import AnomalyDetector  # type: ignore[no-redef]
 
-__all__ = ["RiverAnomalyDetector"]
-
 
 class RiverAnomalyDetector(Adapter, AnomalyDetector):
     """A novelty detector of this library for river.

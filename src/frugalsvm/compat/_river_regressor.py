@@ -9,8 +9,6 @@ from frugalsvm import ASSETRegressor
 from frugalsvm._locks import exclusive, shared
 from frugalsvm.compat._river_adapter import Adapter, base
 
-__all__ = ["RiverRegressor"]
-
 
 class RiverRegressor(Adapter, base.MiniBatchRegressor):
     """A regressor of this library for river.

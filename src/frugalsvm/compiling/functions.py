@@ -133,9 +133,7 @@ NOT_COMPILED = (
     "core/moments.py",
     "core/origin.py",
     "dask",
-    "datasets/_drifting_populations.py",
-    "datasets/_schedules.py",
-    "datasets/drifting.py",
+    "datasets",
     "demo.py",
     "durations.py",
     "estimators",
@@ -156,6 +154,7 @@ NOT_COMPILED = (
 )
 # The files and folders in those folders that are compiled after all.
 COMPILED_THERE = (
+    "datasets/deformed.py",
     "lowrank/fourier.py",
     "lowrank/losses",
     "lowrank/maps.py",

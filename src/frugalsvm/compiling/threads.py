@@ -203,7 +203,7 @@ _pool, _here = _Pool(), threading.local()
 
 
 class Threads:
-    """So many threads to run blocks on, the calling one among them."""
+    """A number of threads to run blocks on, the calling one among them."""
 
     def __init__(self, count: int = 1):
         self.count = count

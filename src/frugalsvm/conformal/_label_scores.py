@@ -6,11 +6,9 @@ import numpy as np
 
 from frugalsvm.core.score_reservoir import HUGE
 
-__all__ = ["label_scores", "row_label_scores", "true_scores"]
-
 
 def label_scores(model: Any, X: Any) -> np.ndarray:
-    """Scores of all labels, in the order of ``classes_``: the largest value of another label, less the own one."""
+    """Scores of all labels, in the order of ``classes_``: the largest value of another label, less its own."""
     if not hasattr(model, "decision_function"):
         return 1.0 - np.asarray(model.predict_proba(X), np.float64)
     values = np.asarray(model.decision_function(X), np.float64)

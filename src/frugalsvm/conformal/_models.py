@@ -10,8 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.exceptions import ParameterError
 
-__all__ = ["answers", "batch_of", "check_model", "copied", "has_learned", "is_river", "learns", "rows_of", "teach"]
-
 
 def is_river(model: Any) -> bool:
     """Whether it learns dicts of features, one at a time."""

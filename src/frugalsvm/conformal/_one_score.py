@@ -11,14 +11,12 @@ from frugalsvm.compiling.functions import machine_code_for
 from frugalsvm.conformal._models import is_river, learns
 from frugalsvm.core.score_reservoir import HUGE, Promise, ScoreReservoir, new_reservoir, observe
 
-__all__ = ["OneScore", "Prepared", "bounded"]
-
 _LEAST = -0.1 * HUGE
 _NOT_READ = np.empty(1)  # thresholds of single rows
 
 
 def bounded(scores: Any) -> np.ndarray:
-    """Scores as the reservoir takes them: those that are no numbers are beyond all others."""
+    """Scores as the reservoir takes them: NaN is beyond all others."""
     scores = np.ascontiguousarray(scores, np.float64)
     return np.clip(np.where(np.isnan(scores), HUGE, scores), _LEAST, HUGE)
 

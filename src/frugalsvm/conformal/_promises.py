@@ -35,8 +35,6 @@ from frugalsvm.estimators.unchanged import prepare_to_learn
 from frugalsvm.estimators.validation import check_count, check_positive
 from frugalsvm.exceptions import ParameterError
 
-__all__ = ["KeepsCoverage", "KeepsPromise", "checked_targets", "wraps_river"]
-
 _STEP, _LEAST_PATIENCE = 0.005, 2.0  # of levels, as in the paper; misses
 _HELD_OUT = 4  # `fit` holds out one row in four
 
@@ -51,16 +49,8 @@ def checked_targets(y: Any) -> np.ndarray:
     return y if y.__class__ is np.ndarray and y.ndim == 1 else column_or_1d(y, warn=True)
 
 
-def _checked_outputs(outputs: Any, n_rows: int) -> np.ndarray:
-    """What was said of rows when they were predicted."""
-    outputs = np.asarray(outputs, np.float64)
-    if outputs.ndim == 0 or len(outputs) != n_rows:
-        raise ValueError(f"outputs has the shape {outputs.shape}, but there are {n_rows} rows.")
-    return outputs
-
-
 class _Shortcuts(ThreadSafe):
-    """What is prepared for single rows: in a slot, where no copy and no model file sees it."""
+    """What is prepared for single rows: in a slot, so that neither copies nor model files have it."""
 
     __slots__ = ("_fast",)
 
@@ -213,7 +203,9 @@ class KeepsPromise(_Shortcuts):
         is_known = self._prepared() is not None
         model, n_rows = self._new_model(), _num_samples(X)
         if outputs is not None:
-            outputs = _checked_outputs(outputs, n_rows)
+            outputs = np.asarray(outputs, np.float64)
+            if outputs.ndim == 0 or len(outputs) != n_rows:
+                raise ValueError(f"outputs has the shape {outputs.shape}, but there are {n_rows} rows.")
         if is_river(model):
             asked = [self._outputs_of(model, [])]
             for k, x in enumerate(rows_of(X)):
@@ -297,12 +289,12 @@ class KeepsPromise(_Shortcuts):
             return thresholds[:, None]
         along = np.empty((len(scores), len(self._reservoirs)))
         for place, reservoir in enumerate(self._reservoirs):
-            own = np.flatnonzero(places == place)
-            found = np.empty(len(own) + 1)
-            observe(reservoir, promise, scores[own], found[:-1])
+            rows = np.flatnonzero(places == place)
+            found = np.empty(len(rows) + 1)
+            observe(reservoir, promise, scores[rows], found[:-1])
             found[-1] = reservoir.scalars[0]["threshold"]
-            # Until its next own score, the threshold of a reservoir stays what it is.
-            along[:, place] = found[np.searchsorted(own, np.arange(len(scores)))]
+            # A reservoir keeps its threshold until its next score.
+            along[:, place] = found[np.searchsorted(rows, np.arange(len(scores)))]
         return along
 
     def _make_writable(self) -> None:

@@ -9,8 +9,6 @@ from frugalsvm.conformal._models import has_learned
 from frugalsvm.persist.savable import Saved, check_parameters
 from frugalsvm.persist.values import Check, integer, is_classes, is_estimator, of_type, parts
 
-__all__ = ["BUFFER", "CLASSIFIER", "DETECTOR", "REGRESSOR"]
-
 
 def _has_one_window(model: Any) -> bool:
     return len(model._reservoirs) == 1 and has_learned(model.estimator_)

@@ -133,7 +133,7 @@ class ConformalClassifier(KeepsCoverage, ClassifierMixin, BaseEstimator):
             As of `predict_set`. Sets of rows that came before there was a model have all labels.
         """
         scores, thresholds = self._learn(X, y, sample_weight, None, classes)
-        return _is_in_set(scores, thresholds)
+        return (scores <= thresholds) & (scores < HUGE)  # labels that were unknown at the time are in no set
 
     def _learn(self, X, y, sample_weight, outputs, classes=None):
         """Score and learn; returns the scores of all labels and the thresholds for them."""
@@ -288,11 +288,6 @@ class ConformalClassifier(KeepsCoverage, ClassifierMixin, BaseEstimator):
         if self._prepared() is None:
             return set()
         return set(self.classes_[self.predict_set_one_row(x)].tolist())
-
-
-def _is_in_set(scores, thresholds):
-    """Labels that were unknown at the time have the score `HUGE` and are in no set."""
-    return (scores <= thresholds) & (scores < HUGE)
 
 
 def _spread(values, columns, n_columns):

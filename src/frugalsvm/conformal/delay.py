@@ -151,7 +151,7 @@ class DelayBuffer(ThreadSafe):
         X = np.stack(rows) if isinstance(rows[0], np.ndarray) else rows
         more = {}
         outputs = [output for _, output in waiting]
-        # Those of a classifier that has got to know another class since have another length: then it is asked again.
+        # A classifier that has met another class since has outputs of another length: then it is asked again.
         if all(output is not None and np.shape(output) == np.shape(outputs[-1]) for output in outputs):
             more["outputs"] = np.stack(outputs)
         self.model.partial_fit(X, np.asarray(labels), **more)

@@ -1,4 +1,4 @@
-"""Alarms that are as many as promised."""
+"""Alarms at a promised rate."""
 
 import numpy as np
 from sklearn.base import BaseEstimator, OutlierMixin
@@ -14,7 +14,7 @@ __all__ = ["ConformalDetector"]
 
 
 class ConformalDetector(KeepsPromise, OutlierMixin, BaseEstimator):
-    """A novelty detector with p-values, and with as many alarms as promised.
+    """A novelty detector with p-values, and with alarms at a promised rate.
 
     Rows are scored before they are learned, and ranked among the latest scores. A row is an alarm if its score is
     beyond a quantile of them, whose level makes up for alarms that were too many or too few.
@@ -47,7 +47,7 @@ class ConformalDetector(KeepsPromise, OutlierMixin, BaseEstimator):
 
     See Also
     --------
-    frugalsvm.BSGDOneClassSVM : Has p-values and an alarm rate of its own.
+    frugalsvm.BSGDOneClassSVM : Has p-values and an alarm rate without a wrapper.
 
     References
     ----------

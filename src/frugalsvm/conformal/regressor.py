@@ -39,7 +39,7 @@ class ConformalRegressor(KeepsCoverage, RegressorMixin, BaseEstimator):
     patience : float, default=None
         In misses: after this many misses too many, intervals reach as far as the largest error, and with each further
         miss farther. Small values keep the promise in shorter parts of the stream, with intervals whose width varies
-        more. None is ``(1 - coverage) / 0.005``, and 2 at least.
+        more. None is ``(1 - coverage) / 0.005``, and at least 2.
     random_state : int, RandomState instance or None, default=None
         For the rows that `fit` calibrates with.
 

@@ -49,7 +49,7 @@ LOG2E = 1.4426950408889634
 # tiny: with 2^-60 the perceptron is right for 74 % of a9a, with 2^-100 for 77. Below that, products with coefficients
 # are subnormal numbers in float32, with which Intel and AMD processors compute many times more slowly.
 FARTHEST = 100.0
-ADJACENT = np.int64(1)  # a stride; compiled code would be made anew for a plain 1
+ADJACENT = np.int64(1)  # a stride; compiled code would be made again for a plain 1
 CHUNK = 64  # values that are looked at together: some full vectors
 
 # Compiled code freezes these; they are typed, because a plain float literal would widen float32 loops.

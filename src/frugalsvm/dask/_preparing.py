@@ -321,6 +321,6 @@ def rows_together(parts: list[Any]) -> Any:
 
 
 def shares(sizes: np.ndarray, total: int) -> np.ndarray:
-    """So many of all rows, shared between partitions by their sizes."""
+    """A number of rows, shared between partitions by their sizes."""
     ends = np.concatenate([[0], np.cumsum(sizes)]) / max(int(sizes.sum()), 1)
     return np.minimum(np.diff(np.floor(ends * total + 1e-9)).astype(np.int64), sizes)

@@ -31,7 +31,7 @@ class _Job(Thread):
         self.result: Any = None
 
     def wait(self) -> None:
-        """Let it go on until its next question or its end."""
+        """Let it continue until its next question or its end."""
         self.question, self.result, error = self._said.get()
         if error is not None:
             raise error

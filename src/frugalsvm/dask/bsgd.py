@@ -138,7 +138,7 @@ class DaskBSGDClassifier(
             calibrate_on_validation(local, training.validation)
 
     def _chosen(self, local, training: Training, mean: Learner, single: Learner):
-        """The model that goes on learning, and the same with better coefficients."""
+        """The model that continues to learn, and the same with better coefficients."""
         if not training.sample.n_rows:
             return mean, mean
         alpha: Any = getattr(local, "alpha_", self.alpha)

@@ -1,7 +1,5 @@
 """A fingerprint of the arrays of a data set, whatever the file that carried them."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 

@@ -1,11 +1,9 @@
 """Getting the files of a data set from the network."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Self
 
 logger = logging.getLogger(__name__)
 
@@ -18,7 +16,7 @@ class DatasetUnavailableError(OSError):
 
     dataset: str | None = None  # its name
 
-    def of(self, dataset: str) -> DatasetUnavailableError:
+    def of(self, dataset: str) -> Self:
         """The same error with the name of the data set."""
         self.dataset = dataset
         return self
@@ -37,7 +35,10 @@ def download(urls: Iterable[str], max_bytes: int, sha256: str | None = None) -> 
     reasons, mismatches = [], []
     for url in urls:
         try:
-            return _verified(_read(url, max_bytes), sha256)
+            content = _read(url, max_bytes)
+            if sha256 is not None and (found := hashlib.sha256(content).hexdigest()) != sha256:
+                raise DatasetMismatchError(f"the sha256 of the file should be {sha256}, but is {found}")
+            return content
         except DatasetMismatchError as error:
             logger.info("another file at %s: %s", url, error)
             mismatches.append(f"{url}: {error}")
@@ -47,12 +48,6 @@ def download(urls: Iterable[str], max_bytes: int, sha256: str | None = None) -> 
     if mismatches:
         raise DatasetMismatchError("; ".join(mismatches + reasons))
     raise DatasetUnavailableError("; ".join(reasons))
-
-
-def _verified(content: bytes, sha256: str | None) -> bytes:
-    if sha256 is not None and (found := hashlib.sha256(content).hexdigest()) != sha256:
-        raise DatasetMismatchError(f"the sha256 of the file should be {sha256}, but is {found}")
-    return content
 
 
 def _read(url: str, max_bytes: int) -> bytes:

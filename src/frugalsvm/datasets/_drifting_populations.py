@@ -1,23 +1,19 @@
 """What the streams of ``drifting.py`` draw: a row for a concept, which is a number."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from frugalsvm.datasets._blocks import Examples, Population, check_at_least
 from frugalsvm.datasets._schedules import Schedule
-from frugalsvm.datasets.synthetic import Examples, _check_at_least, _Population
-
-__all__ = ["POPULATIONS", "Drifting"]
 
 _UNIFORM_STD = np.sqrt(1.0 / 12.0)  # of numbers between 0 and 1
 
 
 @dataclass(frozen=True, kw_only=True)
-class Drifting(_Population):
+class Drifting(Population):
     """What is drawn: subclasses add options and the method `examples`."""
 
     seed: int
@@ -60,7 +56,7 @@ class _Checkerboard(Drifting):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_at_least("cells", self.cells, 1)
+        check_at_least("cells", self.cells, 1)
 
     def examples(self, rng: np.random.Generator, concept: NDArray[np.float64]) -> Examples:
         unit = rng.random((len(concept), 2), dtype=np.float32)
@@ -120,7 +116,7 @@ class _Hyperplane(Drifting):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_at_least("n_features", self.n_features, 2)
+        check_at_least("n_features", self.n_features, 2)
 
     def examples(self, rng: np.random.Generator, concept: NDArray[np.float64]) -> Examples:
         unit = rng.random((len(concept), self.n_features), dtype=np.float32)
@@ -144,9 +140,9 @@ class _MovingRBF(Drifting):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_at_least("n_features", self.n_features, 1)
-        _check_at_least("n_classes", self.n_classes, 2)
-        _check_at_least("n_centers", self.n_centers, self.n_classes)
+        check_at_least("n_features", self.n_features, 1)
+        check_at_least("n_classes", self.n_classes, 2)
+        check_at_least("n_centers", self.n_centers, self.n_classes)
 
     def examples(self, rng: np.random.Generator, concept: NDArray[np.float64]) -> Examples:
         size, fixed = len(concept), self._fixed()
@@ -176,10 +172,10 @@ class _Friedman(Drifting):
 
     def __post_init__(self) -> None:
         if self.noise >= 0.0:
-            _Population.__post_init__(self)
+            Population.__post_init__(self)
         else:
             raise ValueError(f"noise must not be negative, got {self.noise!r}")
-        _check_at_least("n_features", self.n_features, 5)
+        check_at_least("n_features", self.n_features, 5)
 
     def examples(self, rng: np.random.Generator, concept: NDArray[np.float64]) -> Examples:
         unit = rng.random((len(concept), self.n_features), dtype=np.float32)

@@ -4,8 +4,6 @@ Each reader takes the downloaded files as bytes, by name, and returns the arrays
 described in `frugalsvm.datasets.fetch`, with rows in the order of the source.
 """
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io
@@ -72,7 +70,8 @@ def read_letter(files: Files, *, archive: str, member: str, n_train: int) -> Arr
     text = _zip_member(files[archive], member)
     letter_number = {0: lambda letter: ord(letter) - ord("A") + 1}
     table = _table(text, ",", np.int64, converters=letter_number)
-    return _split_dense(table[:, 1:], table[:, 0], n_train, np.uint8)
+    X, y = table[:, 1:], table[:, 0]
+    return _dense("train", X[:n_train], y[:n_train], np.uint8) | _dense("test", X[n_train:], y[n_train:], np.uint8)
 
 
 def read_idx(files: Files, *, train: tuple[str, str], test: tuple[str, str]) -> Arrays:
@@ -146,10 +145,6 @@ def _dense(split: str, X: NDArray, y: NDArray, dtype: DTypeLike, target_dtype: D
     X = np.ascontiguousarray(X, dtype=dtype)
     # Adding zero turns negative zeros, which some text files contain, into plain ones.
     return {f"X_{split}": X + X.dtype.type(0), f"y_{split}": np.asarray(y).ravel().astype(target_dtype)}
-
-
-def _split_dense(X: NDArray, y: NDArray, n_train: int, dtype: DTypeLike) -> Arrays:
-    return _dense("train", X[:n_train], y[:n_train], dtype) | _dense("test", X[n_train:], y[n_train:], dtype)
 
 
 def _csr(split: str, lines: Sequence[str], n_features: int) -> Arrays:

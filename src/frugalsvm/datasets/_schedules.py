@@ -1,16 +1,12 @@
 """When and how the concept of a drifting stream changes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from frugalsvm.datasets.synthetic import _check_at_least
-
-__all__ = ["Schedule"]
+from frugalsvm.datasets._blocks import check_at_least
 
 DRIFTS = ("none", "abrupt", "gradual", "recurring", "incremental")
 
@@ -21,13 +17,13 @@ class Schedule:
     def __init__(self, drift: str, changes: int | Sequence[int], width: int, n_concepts: int) -> None:
         if drift not in DRIFTS:
             raise ValueError(f"drift must be one of {', '.join(DRIFTS)}, got {drift!r}")
-        _check_at_least("width", width, 1)
-        _check_at_least("n_concepts", n_concepts, 2)
+        check_at_least("width", width, 1)
+        check_at_least("n_concepts", n_concepts, 2)
         self._drift, self._width, self._n_concepts = drift, width, n_concepts
         self._every = 0
         self._changes = np.empty(0, dtype=np.int64)
         if np.ndim(changes) == 0:
-            _check_at_least("changes", changes, 1)  # type: ignore[arg-type]
+            check_at_least("changes", changes, 1)  # type: ignore[arg-type]
             self._every = int(changes)  # type: ignore[arg-type]
             shortest: float = self._every
         else:

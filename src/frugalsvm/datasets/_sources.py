@@ -9,8 +9,6 @@ it is only expected that the files give the arrays of the digest. A wrong or cha
 since the digest would not match.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -45,7 +43,7 @@ class Source:
     # SHA-256 of original files by name, where several public programs agree on it: checked before parsing
     file_sha256: Mapping[str, str] = field(default_factory=dict)
 
-    def served_from(self, mirror: str) -> Source:
+    def served_from(self, mirror: str) -> "Source":
         """Return this source with all files taken from one folder on a server or, by file://, on disk."""
         base = mirror.rstrip("/")
         return replace(self, urls={name: (f"{base}/{name}",) for name in self.urls})
@@ -60,6 +58,13 @@ def _at(*urls: str) -> dict[str, tuple[str, ...]]:
     return grouped
 
 
+def _archive(read: Callable[..., dict[str, np.ndarray]], *urls: str, **options: Any) -> dict[str, Any]:
+    """Where an archive is, and how it is read."""
+    addresses = _at(*urls)
+    (name,) = addresses
+    return {"urls": addresses, "parse": partial(read, archive=name, **options)}
+
+
 def _regression(name: str, *, remark: str, **others: Any) -> Source:
     """A set of the collection by Evans: a table and ten masks of test rows, in a folder of the name of the set."""
     table, masks = f"{name}/data.csv.gz", f"{name}/test_mask.csv.gz"
@@ -72,24 +77,9 @@ def _regression(name: str, *, remark: str, **others: Any) -> Source:
     )
 
 
-_SATIMAGE_ZIP = f"{_UCI}/146/statlog+landsat+satellite.zip"
-_SHUTTLE_ZIP = f"{_UCI}/148/statlog+shuttle.zip"
-_read_satimage = partial(
-    _parsers.read_tables_in_zip,
-    archive="statlog+landsat+satellite.zip",
-    train="sat.trn",
-    test="sat.tst",
-    delimiter=None,
-    dtype=np.uint8,
-)
-_read_shuttle = partial(
-    _parsers.read_tables_in_zip,
-    archive="statlog+shuttle.zip",
-    train="shuttle.trn",
-    test="shuttle.tst",
-    delimiter=None,
-    dtype=np.int16,
-)
+_STATLOG = partial(_archive, _parsers.read_tables_in_zip, delimiter=None)
+_SATIMAGE = _STATLOG(f"{_UCI}/146/statlog+landsat+satellite.zip", train="sat.trn", test="sat.tst", dtype=np.uint8)
+_SHUTTLE = _STATLOG(f"{_UCI}/148/statlog+shuttle.zip", train="shuttle.trn", test="shuttle.tst", dtype=np.int16)
 
 SOURCES: dict[str, Source] = {
     "a9a": Source(
@@ -102,16 +92,14 @@ SOURCES: dict[str, Source] = {
     ),
     "ad_http": Source(
         title="Anomalies among connections to web servers (KDD Cup 1999): duration, bytes sent and received",
-        urls=_at(f"{_ADBENCH}/16_http.npz"),
-        parse=partial(_parsers.read_numpy_archive, archive="16_http.npz"),
+        **_archive(_parsers.read_numpy_archive, f"{_ADBENCH}/16_http.npz"),
         sha256="eab1dcfc74eb696160848a0e6bd31c1631b22c04b3c69ecc9fc1fd50ee6d186d",
         remark="Label 1 (an attack, one in 250) or 0; no split. Features are log(value + 0.1).",
         any_row_order=True,
     ),
     "ad_mammography": Source(
         title="Anomalies among spots in mammograms (Woods et al. 1993), six standardized features",
-        urls=_at(f"{_ADBENCH}/23_mammography.npz"),
-        parse=partial(_parsers.read_numpy_archive, archive="23_mammography.npz"),
+        **_archive(_parsers.read_numpy_archive, f"{_ADBENCH}/23_mammography.npz"),
         sha256="9689edde3ab8ba3c84ad1b09e5927edf6437fbe253d002db4ad455ecb4612a2f",
         remark="Label 1 (calcification, one in 43) or 0; no split.",
         any_row_order=True,
@@ -119,16 +107,16 @@ SOURCES: dict[str, Source] = {
     "ad_satellite": Source(
         title="Anomalies in a Landsat image: satimage, classes 2, 4 and 5 against the rest",
         license=_UCI_LICENSE,
-        urls=_at(_SATIMAGE_ZIP),
-        parse=partial(_parsers.as_anomalies, read=_read_satimage, anomalies=(2, 4, 5)),
+        urls=_SATIMAGE["urls"],
+        parse=partial(_parsers.as_anomalies, read=_SATIMAGE["parse"], anomalies=(2, 4, 5)),
         sha256="985003d6b237e65f0b439278dbe9354f75768d33716ca019ee936fc26a63653d",
         remark="Label 1 (anomaly, one in three) or 0; no split: the test rows of satimage come after the others.",
     ),
     "ad_shuttle": Source(
         title="Anomalies of space shuttle radiators: shuttle without class 4, class 1 against the rest",
         license=_UCI_LICENSE,
-        urls=_at(_SHUTTLE_ZIP),
-        parse=partial(_parsers.as_anomalies, read=_read_shuttle, anomalies=(2, 3, 5, 6, 7), without=(4,)),
+        urls=_SHUTTLE["urls"],
+        parse=partial(_parsers.as_anomalies, read=_SHUTTLE["parse"], anomalies=(2, 3, 5, 6, 7), without=(4,)),
         sha256="4d3e5a456d93b3fd258130dc307da0bd2ce82f4729ff99659bab4846adddd606",
         remark="Label 1 (anomaly, one in fourteen) or 0; no split: the test rows of shuttle come after the others.",
     ),
@@ -147,8 +135,7 @@ SOURCES: dict[str, Source] = {
     "covtype": Source(
         title="Covertype (Blackard and Dean), forest cover from cartographic variables, unscaled",
         license=_UCI_LICENSE,
-        urls=_at(f"{_UCI}/31/covertype.zip"),
-        parse=partial(_parsers.read_covtype, archive="covertype.zip", member="covtype.data.gz"),
+        **_archive(_parsers.read_covtype, f"{_UCI}/31/covertype.zip", member="covtype.data.gz"),
         sha256="40ff52995f33f3171ac364cf7c55a454cf39d0eaeac361041d09df38f6c96271",
         remark="Classes 1 to 7; no split. Rows are ordered by area. The usual two-class task is 2 or not.",
     ),
@@ -192,10 +179,9 @@ SOURCES: dict[str, Source] = {
     "letter": Source(
         title="Letter recognition (Frey and Slate), 16 integer features of printed capitals",
         license=_UCI_LICENSE,
-        urls=_at(f"{_UCI}/59/letter+recognition.zip"),
-        parse=partial(
+        **_archive(
             _parsers.read_letter,
-            archive="letter+recognition.zip",
+            f"{_UCI}/59/letter+recognition.zip",
             member="letter-recognition.data",
             n_train=16_000,
         ),
@@ -237,10 +223,9 @@ SOURCES: dict[str, Source] = {
     "pendigits": Source(
         title="Pen-based digits (Alpaydin and Alimoglu), eight resampled pen positions from 0 to 100",
         license=_UCI_LICENSE,
-        urls=_at(f"{_UCI}/81/pen+based+recognition+of+handwritten+digits.zip"),
-        parse=partial(
+        **_archive(
             _parsers.read_tables_in_zip,
-            archive="pen+based+recognition+of+handwritten+digits.zip",
+            f"{_UCI}/81/pen+based+recognition+of+handwritten+digits.zip",
             train="pendigits.tra",
             test="pendigits.tes",
             delimiter=",",
@@ -274,13 +259,10 @@ SOURCES: dict[str, Source] = {
     "reuters_money_fx": Source(
         title="Reuters-21578 ModApte, topic money-fx against the rest, TF-IDF as in the LASVM paper (2005)",
         license="Reuters-21578 is for research use only (not re-checked)",
-        urls=_at(
+        **_archive(
+            _parsers.read_svmlight_with_duplicates,
             "https://leon.bottou.org/_media/papers/lasvm-reuters.tar.bz2",
             "http://leon.bottou.org/_media/papers/lasvm-reuters.tar.bz2",
-        ),
-        parse=partial(
-            _parsers.read_svmlight_with_duplicates,
-            archive="lasvm-reuters.tar.bz2",
             train="reuters/money-fx.trn",
             test="reuters/money-fx.tst",
             n_features=8315,
@@ -292,16 +274,14 @@ SOURCES: dict[str, Source] = {
     "satimage": Source(
         title="Landsat satellite image (Statlog), 3 x 3 neighborhoods in four spectral bands",
         license=_UCI_LICENSE,
-        urls=_at(_SATIMAGE_ZIP),
-        parse=_read_satimage,
+        **_SATIMAGE,
         sha256="a31997f8179b8e611ad60966d6c549abb84b7f02b0ed970002b91f42eb02f1db",
         remark="Classes 1, 2, 3, 4, 5 and 7. Neighboring rows are neighboring pixels: shuffle them.",
     ),
     "shuttle": Source(
         title="Space shuttle radiators (Statlog), nine integer features",
         license=_UCI_LICENSE,
-        urls=_at(_SHUTTLE_ZIP),
-        parse=_read_shuttle,
+        **_SHUTTLE,
         sha256="d35d116a0890509ff4133583129ed2ffd0c7fa9a80c1390c29a1fc0bdb944cf5",
         remark="Classes 1 to 7, very unbalanced: class 1 has four rows in five, classes 6 and 7 a handful.",
     ),

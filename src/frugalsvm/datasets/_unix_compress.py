@@ -1,7 +1,5 @@
 """Decoder for files of the Unix program compress (.Z), which the standard library cannot read."""
 
-from __future__ import annotations
-
 _MAGIC = b"\x1f\x9d"
 _CLEAR = 256
 _FIRST_WIDTH = 9

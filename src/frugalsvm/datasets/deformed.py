@@ -5,10 +5,8 @@ distortions of Simard, Steinkraus & Platt, ICDAR 2003) and a random shift, as in
 Canu & Bottou (2007) and Lee & Wright (ASSET, 2012) train on millions of digits.
 
 The stream of a seed has a pool of smooth fields, and each example combines two of them. What an example is made
-of, its recipe, is drawn as in `frugalsvm.datasets.synthetic`: example ``i`` never depends on how it is read.
+of, its recipe, is drawn as in ``_blocks.py``: example ``i`` never depends on how it is read.
 """
-
-from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator
@@ -19,17 +17,17 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from frugalsvm.compiling.functions import entry, larger, smaller
-from frugalsvm.datasets.real import load
-from frugalsvm.datasets.synthetic import (
+from frugalsvm.datasets._blocks import (
     Examples,
+    Population,
     RandomState,
-    _as_seed,
-    _check_at_least,
-    _check_chunks,
-    _chunks,
-    _Population,
-    _Reader,
+    Reader,
+    as_seed,
+    check_at_least,
+    check_chunks,
+    chunks_of,
 )
+from frugalsvm.datasets.real import load
 
 __all__ = ["make_deformed_mnist", "stream_deformed_mnist"]
 
@@ -82,7 +80,7 @@ def make_deformed_mnist(
     >>> X.shape  # doctest: +SKIP
     (100, 784)
     """
-    _check_at_least("n_samples", n_samples, 0)
+    check_at_least("n_samples", n_samples, 0)
     chunks = stream_deformed_mnist(
         n_samples,
         chunk_size=max(n_samples, 1),
@@ -179,12 +177,12 @@ def stream_deformed_mnist(
     >>> [X.shape for X, y in chunks]  # doctest: +SKIP
     [(10, 784), (10, 784), (5, 784)]
     """
-    _check_chunks(start, n_samples, chunk_size)
+    check_chunks(start, n_samples, chunk_size)
     if split not in _RECIPES:
         raise ValueError(f"split must be 'train' or 'test', got {split!r}")
     wanted = _checked_digits(digits)
     recipes = _RECIPES[split](elasticity=elasticity, shift=shift, dtype=dtype)
-    seed = _as_seed(random_state)
+    seed = as_seed(random_state)
     images, labels = load("mnist", split, data_home=data_home, download=download, dtype=None)
     if wanted is not None:
         is_wanted = np.isin(labels, wanted)
@@ -193,7 +191,7 @@ def stream_deformed_mnist(
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Recipes(_Population):
+class _Recipes(Population):
     """What each example is made of: how to deform, as six features, and the real digit, as a label.
 
     The features are the numbers of two fields, their coefficients, and the shift along the rows and columns. The
@@ -244,7 +242,7 @@ def _deformed(
     """Yield chunks of deformed images; ``images`` has one row of 784 pixels from 0 to 255 for each label."""
     fields = _smooth_fields(np.random.SeedSequence(seed, spawn_key=(recipes.stream_key,)))
     framed = np.zeros(_FRAMED_SIDE * _FRAMED_SIDE, dtype=np.float32)
-    for recipe, picks in _chunks(_Reader(recipes, seed), start, n_samples, chunk_size):
+    for recipe, picks in chunks_of(Reader(recipes, seed), start, n_samples, chunk_size):
         chosen = picks % len(images)
         X = np.empty((len(chosen), _N_PIXELS), dtype=np.float32)
         _deform_all(images, chosen, recipe.astype(np.float32, copy=False), fields, framed, X)

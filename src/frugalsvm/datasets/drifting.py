@@ -2,8 +2,8 @@
 
 A population has a *concept*, a number: 0 at first, 1 after the first change, and so on. Between two whole numbers it is
 on the way from one to the other. A schedule tells the concept of every row. Rows are drawn in the blocks of
-``synthetic.py``, and the concept of a row is a function of its position alone (and, in gradual changes, of its own
-random number). No row depends on how, or from where, the stream is read.
+``_blocks.py``, and the concept of a row is a function of its position alone (and, in gradual changes, of a
+random number that belongs to the row). No row depends on how, or from where, the stream is read.
 
 The populations are those that learners of drifting streams are compared on: SEA (Street & Kim, KDD 2001), a rotating
 hyperplane (after Hulten, Spencer & Domingos, KDD 2001), radial basis functions with moving centers (after MOA: Bifet,
@@ -11,25 +11,23 @@ Holmes, Kirkby & Pfahringer, JMLR 2010), Friedman's function with exchanged feat
 Dzeroski, DMKD 2011), and the noisy checkerboard (Wang & Vucetic, SDM 2009), which is shifted or turned here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from frugalsvm.datasets._drifting_populations import POPULATIONS
-from frugalsvm.datasets._schedules import Schedule
-from frugalsvm.datasets.synthetic import (
+from frugalsvm.datasets._blocks import (
     Examples,
     RandomState,
-    _as_seed,
-    _check_at_least,
-    _check_chunks,
-    _chunks,
-    _Reader,
+    Reader,
+    as_seed,
+    check_at_least,
+    check_chunks,
+    chunks_of,
 )
+from frugalsvm.datasets._drifting_populations import POPULATIONS
+from frugalsvm.datasets._schedules import Schedule
 
 __all__ = ["DriftStream", "list_drift_streams"]
 
@@ -156,10 +154,10 @@ class DriftStream:
         self._schedule = Schedule(drift, changes, width, n_concepts)
         if noise is not None:
             options["noise"] = noise
-        seed = _as_seed(random_state)
+        seed = as_seed(random_state)
         shared: dict[str, Any] = {"standardize": standardize, "dtype": dtype, "seed": seed, "schedule": self._schedule}
         self._population = POPULATIONS[name](**shared, **options)
-        self._reader = _Reader(self._population, seed)
+        self._reader = Reader(self._population, seed)
         self.position = start
 
     @property
@@ -169,7 +167,7 @@ class DriftStream:
 
     @position.setter
     def position(self, value: int) -> None:
-        _check_at_least("position", value, 0)
+        check_at_least("position", value, 0)
         self._position = int(value)
 
     @property
@@ -190,7 +188,7 @@ class DriftStream:
         y : ndarray of shape (n_samples,)
             Labels of type int64: +1 and -1, or 0, 1, ... for "moving_rbf". Numbers of type float64 for "friedman".
         """
-        _check_at_least("n_samples", n_samples, 0)
+        check_at_least("n_samples", n_samples, 0)
         X, y = self._reader.read(self._position, n_samples)
         self._position += n_samples
         return X, y
@@ -210,11 +208,11 @@ class DriftStream:
         X, y
             As `take` returns them.
         """
-        _check_chunks(0, n_samples, chunk_size)
+        check_chunks(0, n_samples, chunk_size)
         return self._chunks(n_samples, chunk_size)
 
     def _chunks(self, n_samples: int | None, chunk_size: int) -> Iterator[Examples]:
-        for X, y in _chunks(self._reader, self._position, n_samples, chunk_size):
+        for X, y in chunks_of(self._reader, self._position, n_samples, chunk_size):
             self._position += len(y)
             yield X, y
 

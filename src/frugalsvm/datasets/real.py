@@ -1,7 +1,5 @@
 """Real data sets by name: from a folder on this machine, or downloaded once and kept there."""
 
-from __future__ import annotations
-
 import os
 import sys
 import tempfile
@@ -84,7 +82,7 @@ def fetch(
     download: bool = True,
     mirror: str | None = None,
     dtype: DTypeLike | None = np.float32,
-) -> Bunch:
+) -> "Bunch":
     """Get a real data set, from this machine if it is there, else from its public source.
 
     The set is looked for as ``<name>.npz`` in the folder given by `get_data_home`. If it is not there, the

@@ -1,8 +1,7 @@
 """Synthetic classification streams of any length, reproducible example by example.
 
-The examples of a stream are drawn in internal blocks of fixed size, and block ``b`` has its own random
-generator, seeded by ``(random_state, b)``. Example ``i`` is therefore the same whatever the chunk size, the
-number of samples asked for, or the row where reading starts; any example can be reached in constant time.
+Example ``i`` of a stream is the same whatever the chunk size, the number of samples asked for, or the row where reading
+starts; any example can be reached in constant time.
 
 The populations are those of the budgeted SVM literature: Wang, Crammer & Vucetic (JMLR 2012) for the
 checkerboard, the two Gaussians and the waveform; Wang & Vucetic (SDM 2009) for the noisy checkerboard. Both
@@ -10,26 +9,25 @@ papers scale every attribute to mean 0 and standard deviation 1. Here that is do
 the population, never with statistics of a sample, so training and test draws share one scale.
 """
 
-from __future__ import annotations
-
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from itertools import count
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from frugalsvm.datasets._blocks import (
+    Examples,
+    Population,
+    RandomState,
+    Reader,
+    check_at_least,
+    chunks_of,
+    first_examples,
+)
+
 __all__ = ["list_streams", "make_checkerboard", "make_two_gaussians", "make_waveform", "stream"]
-
-RandomState = int | np.random.Generator | np.random.RandomState | None
-Examples = tuple[NDArray[np.floating], NDArray[Any]]
-
-# Large enough to hide the cost of seeding a generator (some 20 microseconds), small enough that one block of
-# the widest population stays in the processor's cache. Changing it changes every stream.
-_BLOCK_SIZE = 16_384
 
 
 def make_checkerboard(
@@ -89,7 +87,7 @@ def make_checkerboard(
     True
     """
     population = _Checkerboard(noise=noise, cells=cells, standardize=standardize, dtype=dtype)
-    return _first_examples(population, n_samples, random_state)
+    return first_examples(population, n_samples, random_state)
 
 
 def make_two_gaussians(
@@ -133,7 +131,7 @@ def make_two_gaussians(
     >>> X[y == -1].mean(axis=0).round(1) + 0.0
     array([0., 0.], dtype=float32)
     """
-    return _first_examples(_TwoGaussians(standardize=standardize, dtype=dtype), n_samples, random_state)
+    return first_examples(_TwoGaussians(standardize=standardize, dtype=dtype), n_samples, random_state)
 
 
 def make_waveform(
@@ -182,7 +180,7 @@ def make_waveform(
     >>> X.shape, sorted(set(y.tolist()))
     ((300, 21), [0, 1, 2])
     """
-    return _first_examples(_Waveform(standardize=standardize, dtype=dtype), n_samples, random_state)
+    return first_examples(_Waveform(standardize=standardize, dtype=dtype), n_samples, random_state)
 
 
 def list_streams() -> list[str]:
@@ -253,43 +251,11 @@ def stream(
     """
     if name not in _POPULATIONS:
         raise ValueError(f"unknown stream {name!r}; choose one of: {', '.join(list_streams())}")
-    return _chunks(_Reader(_POPULATIONS[name](**options), random_state), start, n_samples, chunk_size)
+    return chunks_of(Reader(_POPULATIONS[name](**options), random_state), start, n_samples, chunk_size)
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Population:
-    """What is drawn: subclasses add options and the method `draw`."""
-
-    n_features: ClassVar[int]
-    # Keeps the populations independent of each other under one seed.
-    stream_key: ClassVar[int]
-    target_dtype: ClassVar[type] = np.int64
-
-    standardize: bool = True
-    dtype: DTypeLike = np.float32
-
-    def __post_init__(self) -> None:
-        if np.dtype(self.dtype) not in (np.float32, np.float64):
-            raise ValueError(f"dtype must be float32 or float64, got {np.dtype(self.dtype)}")
-
-    def draw(self, rng: np.random.Generator, size: int) -> Examples:
-        # Subclasses draw in float32 for either dtype, so that the dtype does not change the examples.
-        raise NotImplementedError
-
-    def draw_at(self, rng: np.random.Generator, start: int, size: int) -> Examples:
-        """Draw the rows from a position on; in populations that do not change, the position is of no importance."""
-        return self.draw(rng, size)
-
-    def _scaled(self, X: NDArray[np.floating], mean: Any, std: Any) -> NDArray[np.floating]:
-        """Standardize X in place if asked to."""
-        if self.standardize:
-            X -= np.asarray(mean, dtype=X.dtype)
-            X *= np.asarray(1.0 / np.asarray(std), dtype=X.dtype)
-        return X
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Checkerboard(_Population):
+class _Checkerboard(Population):
     n_features: ClassVar[int] = 2
     stream_key: ClassVar[int] = 0
 
@@ -300,7 +266,7 @@ class _Checkerboard(_Population):
         super().__post_init__()
         if not 0.0 <= self.noise <= 1.0:
             raise ValueError(f"noise must lie in [0, 1], got {self.noise!r}")
-        _check_at_least("cells", self.cells, 1)
+        check_at_least("cells", self.cells, 1)
 
     def draw(self, rng: np.random.Generator, size: int) -> Examples:
         unit = rng.random((size, 2), dtype=np.float32)
@@ -320,7 +286,7 @@ class _NoisyCheckerboard(_Checkerboard):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _TwoGaussians(_Population):
+class _TwoGaussians(Population):
     n_features: ClassVar[int] = 2
     stream_key: ClassVar[int] = 1
 
@@ -335,7 +301,7 @@ class _TwoGaussians(_Population):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Waveform(_Population):
+class _Waveform(Population):
     n_features: ClassVar[int] = 21
     stream_key: ClassVar[int] = 2
 
@@ -348,7 +314,7 @@ class _Waveform(_Population):
         return self._scaled(X, *_waveform_moments()), y
 
 
-_POPULATIONS: dict[str, type[_Population]] = {
+_POPULATIONS: dict[str, type[Population]] = {
     "checkerboard": _Checkerboard,
     "noisy_checkerboard": _NoisyCheckerboard,
     "two_gaussians": _TwoGaussians,
@@ -372,74 +338,3 @@ def _waveform_moments() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     # E[(u a + (1 - u) b)^2] = (a^2 + a b + b^2) / 3 for u uniform on [0, 1]; the noise adds 1.
     mean_square = (first**2 + first * second + second**2).mean(axis=0) / 3.0
     return mean, np.sqrt(1.0 + mean_square - mean**2)
-
-
-class _Reader:
-    """Random access to the examples of one population under one seed."""
-
-    def __init__(self, population: _Population, random_state: RandomState) -> None:
-        self._population = population
-        self._seed = _as_seed(random_state)
-        self._block_number = -1
-        self._block: Examples
-
-    def read(self, start: int, size: int) -> Examples:
-        """Return examples ``start`` to ``start + size - 1`` in new arrays."""
-        X = np.empty((size, self._population.n_features), dtype=self._population.dtype)
-        y: NDArray[Any] = np.empty(size, dtype=self._population.target_dtype)
-        done = 0
-        while done < size:
-            number, offset = divmod(start + done, _BLOCK_SIZE)
-            X_block, y_block = self._load_block(number)
-            step = min(_BLOCK_SIZE - offset, size - done)
-            X[done : done + step] = X_block[offset : offset + step]
-            y[done : done + step] = y_block[offset : offset + step]
-            done += step
-        return X, y
-
-    def _load_block(self, number: int) -> Examples:
-        # Small chunks visit one block many times: keep the last one.
-        if number != self._block_number:
-            spawn_key = (self._population.stream_key, number)
-            rng = np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=spawn_key))
-            self._block = self._population.draw_at(rng, number * _BLOCK_SIZE, _BLOCK_SIZE)
-            self._block_number = number
-        return self._block
-
-
-def _first_examples(population: _Population, n_samples: int, random_state: RandomState) -> Examples:
-    _check_at_least("n_samples", n_samples, 0)
-    return _Reader(population, random_state).read(0, n_samples)
-
-
-def _check_chunks(start: int, n_samples: int | None, chunk_size: int) -> None:
-    if n_samples is not None:
-        _check_at_least("n_samples", n_samples, 0)
-    _check_at_least("start", start, 0)
-    _check_at_least("chunk_size", chunk_size, 1)
-
-
-def _chunks(reader: _Reader, start: int, n_samples: int | None, chunk_size: int) -> Iterator[Examples]:
-    _check_chunks(start, n_samples, chunk_size)
-    # A generator function would delay the checks until the first chunk is asked for.
-    starts = count(start, chunk_size) if n_samples is None else range(start, start + n_samples, chunk_size)
-    end = math.inf if n_samples is None else start + n_samples
-    return (reader.read(first, int(min(chunk_size, end - first))) for first in starts)
-
-
-def _as_seed(random_state: RandomState) -> int:
-    if random_state is None:
-        return np.random.SeedSequence().entropy  # type: ignore[return-value]
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**63))
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31))
-    _check_at_least("random_state", random_state, 0)
-    return int(random_state)
-
-
-def _check_at_least(name: str, value: int, smallest: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise TypeError(f"{name} must be an integer, got {value!r}")
-    if value < smallest:
-        raise ValueError(f"{name} must be at least {smallest}, got {value}")

@@ -23,7 +23,7 @@ class Survey(NamedTuple):
 
 
 class Batches:
-    """Batches ``(X, y)`` or ``(X, y, sample_weight)``, from a collection or from a function that begins anew."""
+    """Batches ``(X, y)`` or ``(X, y, sample_weight)``, from a collection or from a function that begins again."""
 
     def __init__(self, source: Callable[[], Iterable] | Iterable):
         if not callable(source) and iter(source) is source:

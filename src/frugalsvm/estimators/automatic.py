@@ -32,7 +32,7 @@ _LEAST_C, _LARGEST_C = 1.0, 100.0  # less is what is usual; beyond, rounding and
 
 def chooses(estimator: Any) -> bool:
     """Whether an estimator has a parameter that is chosen from rows."""
-    alpha = getattr(estimator, "alpha", None)  # takes the place of C, where there are both
+    alpha = getattr(estimator, "alpha", None)  # it counts where there is C, too
     strength = getattr(estimator, "C", None) if alpha is None else alpha
     return any(map(is_auto, (strength, getattr(estimator, "gamma", None), getattr(estimator, "epsilon", None))))
 

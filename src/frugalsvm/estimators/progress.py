@@ -82,8 +82,8 @@ def end_callbacks(estimator: Any, X: Any, y: Any = None) -> None:
     """Tell them that it has ended well."""
     context = getattr(estimator, "_callback_fit_ctx", None)
     if context is not None:
-        told = {"X": X, "y": y, "reconstruction_attributes": lambda: _learned(estimator)}
-        context.call_on_fit_task_end(estimator=estimator, **told)
+        given = {"X": X, "y": y, "reconstruction_attributes": lambda: _learned(estimator)}
+        context.call_on_fit_task_end(estimator=estimator, **given)
 
 
 def _learned(estimator):
@@ -123,11 +123,11 @@ class FitProgress:
             self._line.show(self._text(said or self._certificate()))
         if self._context is None:
             return False
-        task, told = self._context.subcontext(task_name=self._unit), {}
+        task, given = self._context.subcontext(task_name=self._unit), {}
         task.call_on_fit_task_begin(estimator=self._estimator)
         if self._has_model:
-            told["reconstruction_attributes"] = lambda: _learned(self._estimator)
-        return bool(task.call_on_fit_task_end(estimator=self._estimator, **told))
+            given["reconstruction_attributes"] = lambda: _learned(self._estimator)
+        return bool(task.call_on_fit_task_end(estimator=self._estimator, **given))
 
     def _text(self, said):
         seconds = max(time.perf_counter() - self._start, 1e-9)

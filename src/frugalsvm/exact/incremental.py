@@ -94,7 +94,7 @@ def restored(kernel, solver, before):
 
 
 def _completed(kernel, solver, next_room):
-    """Go on where the margin set had no room."""
+    """Continue where the margin set had no room."""
     while solver.state.counts[0]["status"] != DONE:
         if solver.state.counts[0]["status"] == FULL:
             room = next_room(solver.state.margin_slots.size)

@@ -9,14 +9,14 @@ from scipy.sparse import issparse
 from frugalsvm.core.metric import Directions
 from frugalsvm.estimators.local_machine import LocalMachine
 from frugalsvm.exceptions import ParameterError
-from frugalsvm.explain.columns import Columns
+from frugalsvm.explain.columns import Columns, unscaled
 from frugalsvm.export.models import PlainModel
 from frugalsvm.pipelines import StreamPipeline
 
 __all__ = ["AUTO", "Background", "background_for", "own_rows"]
 
 AUTO = "auto"
-_ROWS = 100  # that a model has of its own
+_ROWS = 100  # of the model, unless others are given
 _MOST_LEARNED = 1000  # of those that it has learned
 
 
@@ -59,7 +59,7 @@ def own_rows(model: Any, columns: Columns, most: int = _ROWS) -> Background:
 
 
 def _some(rows: Any, most: int) -> NDArray:
-    """So many of the rows, evenly from first to last."""
+    """``most`` of the rows, evenly from first to last."""
     chosen = rows[np.unique(np.linspace(0, rows.shape[0] - 1, most).astype(int))]
     return np.asarray(chosen.toarray() if issparse(chosen) else chosen, np.float64)
 
@@ -73,7 +73,7 @@ def _vectors(estimator: Any) -> tuple[Any, str]:
         rows, name = _vectors(last)
         for _, step in reversed(scalers):
             if rows is not None and hasattr(step, "transform"):
-                rows = _unscaled(rows, step)
+                rows = step.inverse_transform(rows) if hasattr(step, "inverse_transform") else unscaled(rows, step)
         return rows, name
     metric = getattr(estimator, "metric_part_", None)
     if isinstance(metric, Directions) and metric.directions.shape[0] < metric.directions.shape[1]:
@@ -89,9 +89,3 @@ def _plain_vectors(model: PlainModel) -> Any:
     if model.directions is not None or model.kernel == "fourier":
         return None
     return model.vectors * (1.0 if model.scale is None else model.scale) + (0.0 if model.mean is None else model.mean)
-
-
-def _unscaled(rows: Any, scaler: Any) -> Any:
-    if hasattr(scaler, "inverse_transform"):
-        return scaler.inverse_transform(rows)
-    return rows * scaler.scale_ + (scaler.center_ if scaler.centres_ else 0.0)

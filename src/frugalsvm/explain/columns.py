@@ -23,7 +23,7 @@ from frugalsvm.export.models import PlainModel
 from frugalsvm.pipelines import StreamingScaler, StreamPipeline
 from frugalsvm.pipelines.frames import is_frame
 
-__all__ = ["Columns", "as_in_table", "columns_for"]
+__all__ = ["Columns", "as_in_table", "columns_for", "unscaled"]
 
 
 def columns_for(estimator: Any) -> "Columns":
@@ -130,7 +130,7 @@ class PipelineColumns(Columns):
     def shown(self, X: Any) -> NDArray:
         numbers, text = self._pipeline.split_columns(X)
         numbers = np.asarray(numbers) if is_frame(numbers) else _dense(numbers)
-        numbers = numbers[:, [own[0] for own in self._numbers()]]
+        numbers = numbers[:, [group[0] for group in self._numbers()]]
         if not text:
             return numbers
         return np.column_stack([numbers.astype(object), *(text[name] for name in self._text)])
@@ -159,7 +159,7 @@ class PipelineColumns(Columns):
         members = self._numbers()
         if self._pipeline.indicates:
             for k in self._pipeline.filler_.indicated_:
-                next(own for own in members if k in own).append(end)
+                next(group for group in members if k in group).append(end)
                 end += 1
         for width in () if encoder is None else encoder.widths_:
             members.append(list(range(end, end + width)))
@@ -195,13 +195,13 @@ class PipelineColumns(Columns):
         groups = self._numbers()
         numbers = rows[:, : self._pipeline.n_features_in_]
         if scaler is not None:
-            numbers = numbers * scaler.scale_ + (scaler.center_ if scaler.centres_ else 0.0)
-        numbers = numbers[:, [own[0] for own in groups]]
+            numbers = unscaled(numbers, scaler)
+        numbers = numbers[:, [group[0] for group in groups]]
         if encoder is None:
             return numbers
         text = [
-            _leading(rows[:, own], known)  # which category means are from is not known
-            for own, known in zip(members[len(groups) :], encoder.hot_categories_, strict=True)
+            _leading(rows[:, group], known)  # which category means are from is not known
+            for group, known in zip(members[len(groups) :], encoder.hot_categories_, strict=True)
         ]
         return np.column_stack([numbers.astype(object), *text])
 
@@ -267,6 +267,11 @@ def _leading(encoded: NDArray, categories: NDArray) -> NDArray:
     found = categories[best].astype(object)
     found[encoded[np.arange(len(best)), best] <= 0.5] = None
     return found
+
+
+def unscaled(rows: Any, scaler: StreamingScaler) -> Any:
+    """Rows as they were before a scaler, as far as it has not clipped them."""
+    return rows * scaler.scale_ + (scaler.center_ if scaler.centres_ else 0.0)
 
 
 def _dense(X: Any) -> NDArray:

@@ -41,7 +41,7 @@ def model_card(path: str | Path) -> str:
 
 def card_of(contents: dict[str, Any], model_file: Path) -> str:
     """The card of a model file of which the contents are known."""
-    model = load(model_file)
+    model, written = load(model_file), datetime.fromtimestamp(model_file.stat().st_mtime, UTC)
     about, measures = _apart(data_facts(contents))
     parts = [
         f"<p>{escape(kind_of(contents))} ({escape(contents['estimator'])}).</p>",
@@ -50,7 +50,8 @@ def card_of(contents: dict[str, Any], model_file: Path) -> str:
         _section("How good it is", _quality(measures)),
         _section("What matters", _importances(model, contents)),
         _section("What it refuses", _refusals(model, contents)),
-        _section("File", _facts([("written", _date(model_file)), *file_facts(contents)])),
+        # By the clock of the file: training keeps no times, so that a run that is resumed ends with the same file.
+        _section("File", _facts([("written", f"{written:%Y-%m-%d %H:%M} UTC"), *file_facts(contents)])),
     ]
     return page(f"Model card: {model_file.name}", parts)
 
@@ -73,11 +74,6 @@ def _apart(facts: Facts) -> tuple[Facts, Facts]:
         is_measure = is_measure if name == "" else name in ("accuracy", "error", "alarms", "coverage", "R^2")
         (measures if is_measure else about).append((name, value))
     return about, measures
-
-
-def _date(path: Path) -> str:
-    """When the file was written; training keeps no times, so that a run that is resumed ends with the same file."""
-    return f"{datetime.fromtimestamp(path.stat().st_mtime, UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def _ranges(model: Any, contents: dict[str, Any]) -> str:

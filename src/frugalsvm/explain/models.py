@@ -7,10 +7,11 @@ from numpy.typing import NDArray
 
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
+from frugalsvm.exact.one_vs_one import pairs_of
 from frugalsvm.explain.columns import Columns, columns_for
 from frugalsvm.explain.sampling import SampledModel
 from frugalsvm.export import plain_model
-from frugalsvm.export.models import PlainModel, pairs_of
+from frugalsvm.export.models import PlainModel
 from frugalsvm.export.shares import InseparableError, able_kernels, can_share, check_shares, input_of_features, refusal
 from frugalsvm.lowrank.fourier import DenseFourier, StructuredFourier
 from frugalsvm.lowrank.own_kernel import OwnKernel
@@ -91,8 +92,8 @@ class ExplainedModel:
 
     def terms(self, values: NDArray, feature: int) -> NDArray:
         """What a feature adds to the kernel values of rows with all vectors, if the kernel is a sum."""
-        own = self.vectors[:, feature]
-        return np.minimum.outer(values, own) if offers(self.kernel, "by_feature") else np.multiply.outer(values, own)
+        pair = np.minimum if offers(self.kernel, "by_feature") else np.multiply
+        return pair.outer(values, self.vectors[:, feature])
 
     def output_names(self, n_outputs: int) -> list[str]:
         """What a value that is large speaks for."""

@@ -54,7 +54,7 @@ def shapley_values(
     background : same as X, "auto" or None, default="auto"
         Typical rows, a few hundred at most: columns that are left out take the values of these
         (the interventional form, which shap computes). The time is proportional to their number. "auto" is up to 100
-        rows that the model has of its own: training rows that `AutoSVC` and `AutoSVR` keep, or else landmarks or
+        rows that the model keeps: training rows that `AutoSVC` and `AutoSVR` keep, or else landmarks or
         support vectors. With None, columns that are not there are left out of all distances, as if they were the same
         as those of each support vector: shares are then no amounts in the unit of the target, and this is for models
         with exact shares only.

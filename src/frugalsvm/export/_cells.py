@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 
 from frugalsvm.cells.solver import Cells
 
-__all__ = ["PlainCells", "plain_cells"]
-
 
 class PlainCells(NamedTuple):
     """All nodes, cells and members of several trees, one tree after the other."""
@@ -30,8 +28,8 @@ class PlainCells(NamedTuple):
     def joined(self, coefficients: NDArray, n_vectors: int) -> NDArray:
         """The coefficients (n_outputs, n_vectors) of that machine."""
         out = np.zeros((len(coefficients), n_vectors))
-        for vector, own in zip(self.members, coefficients.T, strict=True):
-            out[:, vector] += own
+        for vector, added in zip(self.members, coefficients.T, strict=True):
+            out[:, vector] += added
         return out
 
     def mapped(self, change: Callable[[NDArray], NDArray]) -> "PlainCells":
@@ -46,9 +44,9 @@ class PlainCells(NamedTuple):
         """The cell of a tree that each row falls into."""
         nodes = np.full(len(rows), self.roots[tree])
         while len(left := np.flatnonzero(nodes >= 0)):
-            own = nodes[left]
-            is_right = np.einsum("if,if->i", rows[left], self.directions[own]) >= self.cuts[own]
-            nodes[left] = self.children[own, is_right.astype(int)]
+            here = nodes[left]
+            is_right = np.einsum("if,if->i", rows[left], self.directions[here]) >= self.cuts[here]
+            nodes[left] = self.children[here, is_right.astype(int)]
         return ~nodes
 
     def values(self, rows: NDArray, machine: Callable[[NDArray, NDArray, slice], NDArray]) -> NDArray:
@@ -60,8 +58,8 @@ class PlainCells(NamedTuple):
         for tree in range(len(self.roots)):
             numbers = self.cells_of(rows, tree)
             for cell in np.unique(numbers):
-                inside, own = numbers == cell, slice(*self.starts[cell : cell + 2])
-                out[inside] += machine(rows[inside], self.members[own], own) + self.intercepts[cell]
+                inside, members = numbers == cell, slice(*self.starts[cell : cell + 2])
+                out[inside] += machine(rows[inside], self.members[members], members) + self.intercepts[cell]
         return out
 
 

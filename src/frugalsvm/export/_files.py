@@ -6,8 +6,6 @@ from typing import BinaryIO
 
 from frugalsvm.persist.atomic import write_atomically
 
-__all__ = ["write_file"]
-
 
 def write_file(path: str | os.PathLike[str], content: str | bytes) -> Path:
     """Write a file by way of a temporary one, so that a full disk leaves what was there."""

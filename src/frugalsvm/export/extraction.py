@@ -26,7 +26,7 @@ from frugalsvm.pipelines import StreamingScaler, StreamPipeline
 
 __all__ = ["plain_model"]
 
-# Those that formats have words for
+# Kernels that can be exported
 _EXPORTED = (
     "rbf", "laplacian", "matern12", "matern32", "matern52", "chi2", "intersection", "tanimoto", "cosine", "poly",
     "linear",
@@ -190,7 +190,8 @@ def _in_metric(model, metric: Metric, origin):
         mean = out_of_metric(origin, metric)
         model = _shifted(model, origin - mapped(mean - metric.center, metric.map))
     if model.kernel in _OF_PRODUCTS:
-        model = _mapped(model, lambda vectors: _times(vectors, metric))
+        # Products with rows are then those of the vectors with the rows in the metric.
+        model = _mapped(model, lambda v: v * metric.factors if isinstance(metric, Factors) else v @ metric.directions)
         return model.with_scaling(mean, None) if mean.any() else model
     if isinstance(metric, Directions):
         return model._replace(directions=metric.directions).with_scaling(mean, None)
@@ -207,11 +208,6 @@ def _mapped(model, change):
     """The model with changed vectors: its rows are changed like them, or have the same products with these."""
     cells = None if model.cells is None else model.cells.mapped(change)
     return model._replace(vectors=change(model.vectors), cells=cells)
-
-
-def _times(vectors, metric: Metric):
-    """Vectors whose products with rows are those of these vectors with the rows in the metric."""
-    return vectors * metric.factors if isinstance(metric, Factors) else vectors @ metric.directions
 
 
 def _shifted(model, rest):

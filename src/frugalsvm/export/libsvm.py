@@ -20,9 +20,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from frugalsvm.exact.one_vs_one import pairs_of
 from frugalsvm.export._files import write_file
 from frugalsvm.export.extraction import plain_model
-from frugalsvm.export.models import PlainModel, labels_of, pairs_of, refuse_cells
+from frugalsvm.export.models import PlainModel, labels_of, refuse_cells
 
 __all__ = ["scaling_file_of", "to_arrays", "to_libsvm"]
 
@@ -48,7 +49,7 @@ def to_libsvm(estimator: Any, path: str | os.PathLike[str]) -> Path:
     ----------
     estimator : estimator, Pipeline or PlainModel
         A fitted model of two classes, of pairs of classes (`IncrementalSVC`), of one class or of a regression, see
-        `plain_model`. Labels are integers. Rows are numbers, all of which are there.
+        `plain_model`. Labels are integers. Rows are numbers, none of which is missing.
     path : path-like
         A model that scales its inputs has a second file, ``path + ".range"``, for ``svm-scale -r``. A metric of factors
         goes in there, too; one with directions across features cannot be written, unless the kernel is one of products.
@@ -264,9 +265,9 @@ def _by_classes(model, n_classes):
     home = _classes_of_vectors(model.coefficients, pairs)
     coefficients = np.zeros((n_classes - 1, len(home)))
     for p, (first, second) in enumerate(pairs):
-        for own, other in ((first, second), (second, first)):
-            here = home == own
-            coefficients[other - (other > own), here] = -model.coefficients[p, here]
+        for c, other in ((first, second), (second, first)):
+            here = home == c
+            coefficients[other - (other > c), here] = -model.coefficients[p, here]
     order = np.argsort(home, kind="stable")
     sizes = np.bincount(home, minlength=n_classes)
     return _Shape(model.vectors[order], coefficients[:, order] + 0.0, model.intercepts.copy(), sizes)  # no zero is -0.0

@@ -36,6 +36,7 @@ from scipy.spatial.distance import cdist
 
 from frugalsvm.core.fastmath import FARTHEST
 from frugalsvm.core.origin import COARSE
+from frugalsvm.exact.one_vs_one import votes
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.export._cells import PlainCells
 from frugalsvm.pipelines.clipping import KNEE, softened
@@ -53,7 +54,6 @@ __all__ = [
     "labels_of",
     "matern_factor",
     "mean_parts",
-    "pairs_of",
     "refuse_cells",
     "warn_of_rounding",
 ]
@@ -181,8 +181,8 @@ class PlainModel(NamedTuple):
             return _decayed(self.gamma * np.stack(sums, axis=1))
         products = rows @ vectors.T
         if self.kernel in ANGLES:
-            norms, own = np.square(rows).sum(axis=1)[:, None], np.square(vectors).sum(axis=1)
-            beneath = np.sqrt(norms * own) if self.kernel == "cosine" else norms + own - products
+            norms, others = np.square(rows).sum(axis=1)[:, None], np.square(vectors).sum(axis=1)
+            beneath = np.sqrt(norms * others) if self.kernel == "cosine" else norms + others - products
             return products / np.maximum(beneath, _TINY)
         if self.kernel == "poly":
             return (self.gamma * products + self.coef0) ** self.degree
@@ -203,14 +203,14 @@ class PlainModel(NamedTuple):
 
     def _machine_values(self, rows, vectors, members) -> NDArray:
         """Values of scaled rows by some of the vectors."""
-        own = self._replace(vectors=self.vectors[vectors])
-        return own.kernel_values(rows) @ self.coefficients[:, members].T
+        cell = self._replace(vectors=self.vectors[vectors])
+        return cell.kernel_values(rows) @ self.coefficients[:, members].T
 
     def decision_function(self, X) -> NDArray:
         """What the estimator's `decision_function` returns, or `predict` of a regressor, computed in float64."""
         values = self.values(X)
         if self.decision == "votes":
-            values = _votes(values, len(self.known_classes()))
+            values = votes(values, len(self.known_classes()))
         return values[:, 0] if values.shape[1] == 1 else values
 
     def predict(self, X) -> NDArray:
@@ -243,22 +243,6 @@ def _bounds(mean, limit, is_soft):
 def matern_factor(model: PlainModel) -> float:
     """What squared distances are multiplied with to be ``s^2``."""
     return (2 * len(MATERN[model.kernel]) - 1) * model.gamma
-
-
-def pairs_of(n_classes: int) -> list[tuple[int, int]]:
-    """The pairs of classes in the order of their outputs; the second is the positive one."""
-    return [(i, j) for i in range(n_classes) for j in range(i + 1, n_classes)]
-
-
-def _votes(values, n_classes):
-    """Scores of the classes: votes of the pairs, and less than a third for the sums of their values."""
-    scores, sums = np.zeros((2, len(values), n_classes))
-    for value, (first, second) in zip(values.T, pairs_of(n_classes), strict=True):
-        scores[:, first] += value < 0
-        scores[:, second] += value >= 0
-        sums[:, first] -= value
-        sums[:, second] += value
-    return scores + sums / (3.0 * (np.abs(sums) + 1.0))
 
 
 def labels_of(model: PlainModel) -> tuple[str, list]:

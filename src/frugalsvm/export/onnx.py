@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from frugalsvm._version import __version__
+from frugalsvm.exact.one_vs_one import pairs_of
 from frugalsvm.export._files import write_file
 from frugalsvm.export.extraction import plain_model
 from frugalsvm.export.models import (
@@ -18,7 +19,6 @@ from frugalsvm.export.models import (
     labels_of,
     matern_factor,
     mean_parts,
-    pairs_of,
     refuse_cells,
     warn_of_rounding,
 )

@@ -11,7 +11,7 @@ __all__ = ["InseparableError", "able_kernels", "can_share", "check_shares", "inp
 
 
 class InseparableError(ValueError):
-    """A model whose features cannot be told apart: there are no exact shares."""
+    """A model that mixes features: they have no exact shares."""
 
 
 def can_share(kernel: type) -> bool:

@@ -87,12 +87,11 @@ def _on_all_rows(problem, parameters, smoothings, options, rng, n_iter, watch) -
         if stages.is_over or not _is_too_smooth(problem, stages.point, stages.smoothing, options):
             break
         stages.run(stages.smoothing / 3, options.tolerance)
-    if stages.is_told:
+    if stages.is_stopped:
         stages.point = problem.point_at(watch.best_parameters)
     reached, bounds, n_careful = _careful_steps(stages)
-    return Solution(
-        stages.point.parameters, reached, bounds, n_iter + stages.n_iter + n_careful, stages.is_told or stages.has_ended
-    )
+    converged = stages.is_stopped or stages.has_ended
+    return Solution(stages.point.parameters, reached, bounds, n_iter + stages.n_iter + n_careful, converged)
 
 
 class _Stages:
@@ -102,11 +101,11 @@ class _Stages:
         self.problem, self.point, self.smoothing = problem, point, smoothing
         self.options, self.rng, self.watch = options, rng, watch
         self.n_iter, self.preconditioner = 0, None
-        self.has_ended = self.is_told = False
+        self.has_ended = self.is_stopped = False
 
     @property
     def is_over(self):
-        return self.is_told or self.n_iter >= self.options.max_total - 1  # one is left for careful steps
+        return self.is_stopped or self.n_iter >= self.options.max_total - 1  # one is left for careful steps
 
     def run(self, smoothing, tolerance):
         """Newton steps with one smoothing, unless it is over."""
@@ -123,7 +122,7 @@ class _Stages:
         )  # fmt: skip
         self.n_iter, self.smoothing = self.n_iter + n_steps, smoothing
         self.has_ended = n_steps < options.max_iter
-        self.is_told = options.ends_when_told and self.watch is not None and self.watch.is_done
+        self.is_stopped = options.stops_early and self.watch is not None and self.watch.is_done
 
 
 def _is_too_smooth(problem, point, smoothing, options):
@@ -154,6 +153,6 @@ def _careful_steps(stages):
         done = n_steps >= most or bool(little.all())
         if done:
             reached, bounds = problem.certify(point, step, reached)
-        if watch is not None and options.ends_when_told:
+        if watch is not None and options.stops_early:
             watch(point.parameters, step)
     return reached, bounds, n_steps

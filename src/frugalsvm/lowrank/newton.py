@@ -95,7 +95,7 @@ class _Search:
         self._low_slope, self._cut = start, 0.5
 
     def advance(self, slope, curvature, options):
-        """Go on from the slope and the curvature of the objective at the present length."""
+        """Continue from the slope and the curvature of the objective at the present length."""
         length = self.length
         if slope < 0:
             self.low, self._low_slope = length, slope

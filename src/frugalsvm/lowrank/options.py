@@ -27,7 +27,7 @@ class Options(NamedTuple):
     max_excess: float = 2.0  # share of the objective that may come from smoothing, in units of the tolerance
     narrower: int = 4  # times that smoothing may be lowered further to get there
     max_total: float = math.inf  # steps on all rows
-    ends_when_told: bool = False  # whether the best of a watched fit is certified here, without further stages
+    stops_early: bool = False  # whether the best of a watched fit is certified here, without further stages
     small: int = 0  # features of all rows: passes over fewer take no longer than launching their operations
 
     # --- Newton steps
@@ -41,14 +41,14 @@ class Options(NamedTuple):
     forcing: float = 0.1  # and stop at this share of the residual
     forcing_several: float = 0.3  # with several outputs
     factor_sample: int = 6  # rows of the preconditioner for each feature
-    patience: int = 10  # a preconditioner that needs this many steps more than when it was new is made anew
+    patience: int = 10  # a preconditioner that needs this many steps more than when it was new is made again
     kept_above: float = math.inf  # features: with more of them, it serves for the next smoothing too
 
     # --- line search
     line_steps: int = 20
     line_tolerance: float = 1e-2  # of a length, relatively
     line_slope: float = 0.0  # a length is good where the slope is this share of that at the start
-    longest: float = math.inf  # step, in units of what curvature tells
+    longest: float = math.inf  # step, in units of the one that the curvature suggests
 
     # --- careful steps, at the end: they also give the bound
     careful_steps: int = 4  # with one output; one with several, or with more features than these

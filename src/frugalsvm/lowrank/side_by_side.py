@@ -38,15 +38,8 @@ def fits_side_by_side(problem, n_problems: int) -> bool:
 def solve_side_by_side(problem, weights: Any, penalties: Any, options) -> Any:
     """Solutions ``(n_sets, n_penalties, n_outputs, d + 1)``, for all sets of weights with all penalties.
 
-    Parameters
-    ----------
-    problem : Problem
-        On a device, with its features in memory; its penalty is not looked at.
-    weights : array (n_sets, n_rows)
-        Of the rows, on the device.
-    penalties : sequence of float
-    options : Options
-        Tolerance, steps, unit, and the memory that there is.
+    The problem is on a device, with its features in memory, and so are the weights ``(n_sets, n_rows)``; its penalty
+    is not looked at.
     """
     basis = _new_basis(problem)
     most = min(_MOST_NUMBERS, options.most_sample_numbers // _ARRAYS)

@@ -99,7 +99,7 @@ def _learn_first(stream, method, examples):
     )
     n_after, is_full = len(first[0]), len(first[0]) == method.n_components
     n_landmarks = method.n_components if is_full else 1 << (n_after.bit_length() - 1)
-    if n_landmarks > n_before:  # all examples begin anew on new landmarks, and those after them follow
+    if n_landmarks > n_before:  # all examples begin again on new landmarks, and those after them follow
         feature_map = method.new_map(first[0][:n_landmarks])
         stream = _learn(Stream(feature_map, None, first), method, _part(first, slice(n_landmarks)))
         n_before = n_landmarks

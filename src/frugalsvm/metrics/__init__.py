@@ -104,7 +104,7 @@ def geometric_mean_score(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     y_true : array-like of shape (n_samples,)
         Labels, of at least two classes.
     y_pred : array-like of shape (n_samples,)
-        Predicted labels. Those that do not occur in ``y_true`` are errors, and no classes of their own.
+        Predicted labels. Those that do not occur in ``y_true`` are errors, not further classes.
 
     Returns
     -------

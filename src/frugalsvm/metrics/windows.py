@@ -12,14 +12,9 @@ RECENT_ROWS = _BIN_ROWS * _N_BINS
 
 
 class Curve:
-    """Figures of windows of rows, one after the other.
+    """Figures of windows of rows, one after the other; the last one may have fewer rows.
 
-    Parameters
-    ----------
-    window : int
-        Rows of a window; the last one may have fewer.
-    figure_of : callable
-        From labels and predictions of a window to its figure, a dict of its name and value.
+    ``figure_of`` makes a figure, a dict of its name and value, of the labels and predictions of a window.
     """
 
     def __init__(self, window: int, figure_of: Callable[[NDArray, NDArray], dict[str, float]]):
@@ -54,10 +49,7 @@ def added(total: float, values: NDArray) -> float:
 class RecentMean:
     """The mean of the last 5,000 values, or up to 500 fewer: they go in bins, the oldest first.
 
-    Parameters
-    ----------
-    bins : sequence of (n, total)
-        How many values each bin has, and their sum; the last one may lack some.
+    ``bins`` are how many values each bin has, and their sum; the last one may lack some.
     """
 
     def __init__(self, bins: Sequence[Sequence[float]] = ()):

@@ -27,7 +27,7 @@ def check_writable(path: str | os.PathLike) -> None:
     """
     target = _target_of(path)
     temporary = _temporary_beside(target)
-    with _told_as_sentence(path, target, "The model"):
+    with _errors_in_words(path, target, "The model"):
         os.close(_created(temporary))
         temporary.unlink()
 
@@ -44,7 +44,7 @@ def write_atomically(
     target = _target_of(path)
     _remove_leftovers(target)
     temporary = _temporary_beside(target)
-    with _told_as_sentence(path, target, what):
+    with _errors_in_words(path, target, what):
         try:
             with open(_created(temporary, like=target), "w+b") as file:
                 write(file)
@@ -90,7 +90,7 @@ def _created(path: Path, *, like: Path | None = None) -> int:
 
 
 @contextmanager
-def _told_as_sentence(path: str | os.PathLike, target: Path, what: str) -> Iterator[None]:
+def _errors_in_words(path: str | os.PathLike, target: Path, what: str) -> Iterator[None]:
     """Errors of the system that say which file could not be saved, and what is there now."""
     try:
         yield

@@ -206,7 +206,7 @@ class Describer(Decoder):
 
 
 def _refuse_more(node: dict, known: set[str]) -> None:
-    """Refuse what a reader would leave out without a word."""
+    """Refuse what a reader would silently leave out."""
     unknown = sorted(set(node) - known)
     if unknown:
         raise malformed(f"a value has {unknown[0][:40]!r}, which is not known")

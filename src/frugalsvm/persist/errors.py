@@ -13,14 +13,10 @@ class ModelFileError(ValueError):
 
 
 def malformed(why: str) -> ModelFileError:
-    """The error for a file whose contents cannot be what `save` wrote."""
-    return ModelFileError(f"The model file is malformed: {_one_line(why)}.")
-
-
-def _one_line(text: str) -> str:
-    """Text in one line of bearable length, without the full stop at its end: errors may quote what is in a file."""
-    line = " ".join(text.split())
-    return line[:_LONGEST] + " ..." if len(line) > _LONGEST else line.rstrip(".")
+    """The error for a file whose contents cannot be what `save` wrote; the reason may quote them, in one short line."""
+    line = " ".join(why.split())
+    line = line[:_LONGEST] + " ..." if len(line) > _LONGEST else line.rstrip(".")
+    return ModelFileError(f"The model file is malformed: {line}.")
 
 
 @contextmanager

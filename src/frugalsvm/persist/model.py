@@ -226,8 +226,9 @@ def _warn_of_versions(model: Any, libraries: Any) -> None:
     saved = libraries.get("scikit-learn") if isinstance(libraries, dict) else None
     here = version("scikit-learn")
     if type(model).__module__.startswith("sklearn.") and str(saved).split(".")[:2] != here.split(".")[:2]:
-        told = f"The pipeline was saved with scikit-learn {str(saved)[:20]} and is loaded with {here}: "
-        warnings.warn(told + "its steps may behave differently.", UserWarning, stacklevel=3)
+        versions = f"scikit-learn {str(saved)[:20]} and is loaded with {here}"
+        message = f"The pipeline was saved with {versions}: its steps may behave differently."
+        warnings.warn(message, UserWarning, stacklevel=3)
 
 
 def _read_arrays(archive: Archive, document: dict[str, Any], mapped: memory_maps.mmap | None) -> list[np.ndarray]:
@@ -263,8 +264,8 @@ def _document(archive: Archive, *, check_arrays: bool = False) -> dict[str, Any]
         )
     unknown = sorted(set(document) - {"format", "version", *_ENTRIES})
     if unknown:
-        told = f"The model file has {unknown[0][:40]!r}, which this frugalsvm ({__version__}) cannot read."
-        raise ModelFileError(told)
+        name = unknown[0][:40]
+        raise ModelFileError(f"The model file has {name!r}, which this frugalsvm ({__version__}) cannot read.")
     missing = _ENTRIES - set(document)
     if missing or not isinstance(document["arrays"], list):
         raise malformed(f"model.json lacks {sorted(missing) or 'its arrays'}")

@@ -2,7 +2,7 @@
 
 Loading checks all of it: files may be damaged or hostile, and compiled code checks nothing. An object that has none of
 its attributes has not learned. Attributes that are not declared are not saved, and a file that has some is refused: it
-is of a version that had other attributes, and what they meant would be lost without a word.
+is of a version that had other attributes, and what they meant would be silently lost.
 """
 
 import math
@@ -72,8 +72,9 @@ def without_undeclared(value: Any, state: dict[str, Any]) -> dict[str, Any]:
         known |= {*saved.predictor.required, *saved.predictor.optional}
     unknown = [key for key in sorted(state) if key in vars(value) and key not in known]
     if unknown:
-        told = f"Attributes of {type(value).__name__} that it does not know are not saved: {', '.join(unknown)}."
-        warnings.warn(f"{told} Pass them as metadata.", UserWarning, stacklevel=2)
+        names = f"Attributes of {type(value).__name__} that it does not know"
+        words = f"{names} are not saved: {', '.join(unknown)}. Pass them as metadata."
+        warnings.warn(words, UserWarning, stacklevel=2)
     return {key: each for key, each in state.items() if key not in unknown}
 
 
@@ -111,7 +112,7 @@ def check_object(value: Any) -> None:
 
 
 def check_parameters(*objects: Any) -> None:
-    """Let classes check the parameters of objects, which come from a file; what is not of this package, nobody does."""
+    """Let classes check the parameters of objects, which come from a file; classes of other packages have no checks."""
     for value in objects:
         cls: Any = type(value)
         check = cls._saved.check_parameters if hasattr(cls, "_saved") else None

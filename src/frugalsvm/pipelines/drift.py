@@ -19,7 +19,7 @@ class DriftDetector(Protocol):
 
     @property
     def drift_detected(self) -> bool:
-        """Whether the last number told of a drift."""
+        """Whether there was a drift at the last number."""
         ...
 
     def update(self, x: float) -> Any:

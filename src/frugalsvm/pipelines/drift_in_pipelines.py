@@ -71,7 +71,7 @@ class WatchedPipeline(WatchesForDrift, LearningPipeline):
         """Predict a row, learn it, and act if the detector finds a drift; several rows only if they are the first."""
         if self._n_seen and rows.weights is None and not self._n_boosted and self._row_path() is not None:
             self.learn_one_row(rows.X[0], rows.y[0])
-            return NO_FEATURES  # which were told
+            return NO_FEATURES  # which the detector was given
         is_wrong = self._predicted(rows) != rows.y if self._n_seen else None
         left = self._take_rows(rows._replace(weights=self._boosted(len(rows.y), rows.weights)), classes)
         self._count(len(rows.y))

@@ -43,7 +43,7 @@ class LearningPipeline(PreparingPipeline):
     """The learning half of `StreamPipeline`.
 
     ``_held`` are the batches that were held back, None once the estimator has begun to learn; ``_announced`` the
-    classes that were told beforehand, or None. Everything is replaced rather than changed, so that a failure leaves no
+    classes that were given beforehand, or None. Everything is replaced rather than changed, so that a failure leaves no
     trace.
     """
 

@@ -300,9 +300,9 @@ class StreamPipeline(WatchedPipeline):
         answering = self._answering()
         if answering is None:
             return X, None
-        told = answering._surprises(X, columns).sentences()
-        if told:
-            warn_caller("; ".join(told) + ".", UnknownValuesWarning)
+        sentences = answering._surprises(X, columns).sentences()
+        if sentences:
+            warn_caller("; ".join(sentences) + ".", UnknownValuesWarning)
         return answering._prepared(X, columns, answering._row_type()), answering
 
     def _row_type(self):
@@ -377,7 +377,7 @@ class StreamPipeline(WatchedPipeline):
         return np.zeros(X.shape[0]) if answering is None else answering._ask("decision_function", X, device)
 
     def _ask(self, method, X, device):
-        """What the estimator says; one that knows no devices is not told of any."""
+        """What the estimator says; one without the parameter ``device`` is asked without it."""
         return getattr(self.estimator_, method)(X, **({} if device is None else {"device": device}))
 
     @available_if(_has_probabilities)

@@ -33,7 +33,7 @@ __all__ = ["PreparingPipeline"]
 
 
 class _Shortcuts(ThreadSafe):
-    """Attributes that are made anew when they are needed: in slots, where no copy and no model file sees them."""
+    """Attributes that are made again when they are needed: in slots, where no copy and no model file sees them."""
 
     __slots__ = ("_preview", "_preview_turn", "_row_paths", "names_in_messages")
     _row_paths: Any

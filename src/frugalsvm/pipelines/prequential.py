@@ -84,11 +84,11 @@ class Progress:
     @property
     def words(self) -> str:
         """The same for people, once rows were predicted."""
-        name, told = self._figure.name, self.figures()
-        words = f"{self._figure.words} so far {self._figure.show(told[f'{name}_before_learning'])}"
-        if told["recent_rows"] == self.tested:
+        name, figures = self._figure.name, self.figures()
+        words = f"{self._figure.words} so far {self._figure.show(figures[f'{name}_before_learning'])}"
+        if figures["recent_rows"] == self.tested:
             return words
-        return f"{words} (last {told['recent_rows']:,}: {self._figure.show(told[f'recent_{name}'])})"
+        return f"{words} (last {figures['recent_rows']:,}: {self._figure.show(figures[f'recent_{name}'])})"
 
     def counts(self) -> dict[str, Any]:
         counts = {name: getattr(self, name) for name in ("rows", "total", "seen", "tested")}

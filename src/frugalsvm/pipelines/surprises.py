@@ -45,16 +45,16 @@ class Surprises:
 
     def sentences(self, known: str = "the training data") -> list[str]:
         """One for each column and kind; ``known`` is where all values should have been seen."""
-        told = []
+        sentences = []
         for column, found in self.unknown.items():
             shown = ", ".join(repr(text) if text else "an empty text" for text, _ in found.most_common(_SHOWN))
             more = ", ..." if len(found) > _SHOWN else ""
             many = f"{found.total():,} of {self.n_rows:,} rows"
-            told.append(f"column {column!r}: {many} have a category that was not in {known} ({shown}{more})")
+            sentences.append(f"column {column!r}: {many} have a category that was not in {known} ({shown}{more})")
         for column, count in self.missing.items():
             many = f"{count:,} of {self.n_rows:,} rows"
-            told.append(f"column {column!r}: the value is missing in {many}, and was missing in none of {known}")
-        return told
+            sentences.append(f"column {column!r}: the value is missing in {many}, and was missing in none of {known}")
+        return sentences
 
     def counts(self) -> dict[str, dict[str, int]]:
         """The numbers of rows, by kind and column."""

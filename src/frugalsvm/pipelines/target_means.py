@@ -15,7 +15,7 @@ __all__ = ["CategoryMeans", "class_indicators", "encoded_means", "means_of_categ
 
 N_FOLDS = 5
 _MOST_CLASSES = 8  # of which means are taken: those of most rows
-_LEAST_TOLD = 3.0  # standard errors of a correlation of 0, below which a feature tells nothing about the target
+_LEAST_CORRELATION = 3.0  # in standard errors of one that is 0: less tells nothing about the target
 
 
 class CategoryMeans(NamedTuple):
@@ -75,9 +75,9 @@ def _tells(features: NDArray, targets: NDArray, weights: NDArray) -> NDArray:
     n_rows = weights.sum() ** 2 / (weights**2).sum()  # as many as count
     spread = np.sqrt(np.average(targets**2, axis=0, weights=weights))
     found = (features * weights[:, None]).T @ targets / weights.sum() * np.sqrt(n_rows)
-    told = found > _LEAST_TOLD * np.maximum(spread, 1e-300)
-    opposite = found < -_LEAST_TOLD * np.maximum(spread, 1e-300)
-    return np.append(np.diag(told), (told[-1] | opposite[-1]).any())
+    agrees = found > _LEAST_CORRELATION * np.maximum(spread, 1e-300)
+    opposite = found < -_LEAST_CORRELATION * np.maximum(spread, 1e-300)
+    return np.append(np.diag(agrees), (agrees[-1] | opposite[-1]).any())
 
 
 def means_of_categories(codes: NDArray, targets: NDArray, weights: NDArray, n_categories: int) -> CategoryMeans:

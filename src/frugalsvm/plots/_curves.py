@@ -1,6 +1,6 @@
 """Named curves and their spread: what the displays of lines share."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -9,22 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.plots._style import axes_for, bytes_text, compact, label_axis, line_styles
 from frugalsvm.plots.recording import History, record_stream
-
-__all__ = [
-    "BYTES",
-    "CurvesDisplay",
-    "StreamCurvesDisplay",
-    "check_window",
-    "checked_curves",
-    "choose",
-    "draw_curves",
-    "found_drifts",
-    "histories_of",
-    "in_windows",
-    "joined_runs",
-    "percent",
-    "runs_with",
-]
 
 Arrays = dict[str, NDArray]
 BYTES = "Model size"  # the axis of bytes
@@ -67,12 +51,19 @@ def runs_with(runs: Sequence[History], note: str) -> list[dict]:
     return [{name: run[name] for name in names} for run in runs] if names else []
 
 
-def joined_runs(runs: Sequence[History], name: str, values: Sequence[NDArray]) -> NDArray:
-    """The values of an estimator, a row per run if there are several."""
-    examples = [np.asarray(run[name]["examples"]) for run in runs]
-    if any(not np.array_equal(one, examples[0]) for one in examples):
-        raise ValueError(f"The runs of {name!r} were noted after different numbers of examples: use the same batches.")
-    return values[0] if len(values) == 1 else np.stack(values)
+def curves_of(runs: Sequence[History], values: Callable[[Mapping[str, NDArray]], NDArray]) -> tuple[Arrays, Arrays]:
+    """For each estimator its numbers of examples, and the values of its notes, a row per run if there are several."""
+    found_x: Arrays = {}
+    found_y: Arrays = {}
+    for name in runs[0]:
+        notes = [run[name] for run in runs]
+        if any(not np.array_equal(each["examples"], notes[0]["examples"]) for each in notes):
+            raise ValueError(
+                f"The runs of {name!r} were noted after different numbers of examples: use the same batches."
+            )
+        found_x[name] = np.asarray(notes[0]["examples"])
+        found_y[name] = values(notes[0]) if len(notes) == 1 else np.stack([values(each) for each in notes])
+    return found_x, found_y
 
 
 def choose(option: str, value: str, choices: Sequence[str]) -> str:
@@ -138,19 +129,17 @@ def found_drifts(runs: Sequence[History]) -> NDArray:
 class CurvesDisplay:
     """Base of displays of curves: where they are drawn, axes, marks of drifts, legend.
 
-    Subclasses define ``_draw`` (lines and bands) and ``_axis_names``.
+    Subclasses define ``_draw`` (lines and bands) and ``_axes`` (the labels of both axes).
     """
 
     drifts: NDArray = np.empty(0)
     lines_: list[Any]
     bands_: list[Any]
+    _axes: tuple[str, str]
     _scales = ("linear", "linear")
     _text: Any = compact  # of numbers on the vertical axis
 
     def _draw(self, yscale: str, **kwargs: Any) -> tuple[list[Any], list[Any]]:
-        raise NotImplementedError
-
-    def _axis_names(self) -> tuple[str, str]:
         raise NotImplementedError
 
     def plot(
@@ -187,7 +176,7 @@ class CurvesDisplay:
             self.ax_.axvline(row, label="Drift" if number == 0 else None, **style)
             for number, row in enumerate(self.drifts)
         ]
-        xlabel, ylabel = self._axis_names()
+        xlabel, ylabel = self._axes
         self.ax_.set(xscale=xscale, yscale=yscale, xlabel=xlabel, ylabel=ylabel)
         label_axis(self.ax_.xaxis, log=xscale == "log", text=bytes_text if xlabel == BYTES else compact)
         label_axis(self.ax_.yaxis, log=yscale == "log", text=type(self)._text)
@@ -200,8 +189,8 @@ class CurvesDisplay:
 class StreamCurvesDisplay(CurvesDisplay):
     """Base of displays of what `record_stream` notes.
 
-    Subclasses define ``from_history``, and ``_recording``: what to tell `record_stream`. That refuses options of
-    ``from_history`` that are wrong, before anything learns.
+    Subclasses define ``from_history``, and ``_recording``, the options for `record_stream`. It also refuses wrong
+    options of ``from_history``, before anything learns.
     """
 
     @classmethod

@@ -6,8 +6,6 @@ import numpy as np
 
 from frugalsvm.plots._vectors import NothingToShow, model_inside, vectors_of
 
-__all__ = ["checked_classes", "checked_points", "grid_around", "names_of_features", "response_on", "vectors_or_note"]
-
 FRAME = 0.05  # room around the examples, as a share of their range
 
 

@@ -5,26 +5,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-__all__ = [
-    "BLUE",
-    "MARKERS",
-    "VERMILLION",
-    "axes_for",
-    "bytes_text",
-    "class_colors",
-    "compact",
-    "height_of",
-    "label_axis",
-    "legend_below",
-    "legend_columns",
-    "line_styles",
-    "matplotlib_part",
-    "tinted",
-    "wrapped",
-]
-
-# The palette of Okabe and Ito (2008), told apart in every kind of color vision; yellow is too pale for lines.
+# The palette of Okabe and Ito (2008), distinguishable in every kind of color vision; yellow is too pale for lines.
 BLUE, VERMILLION = "#0072B2", "#D55E00"
 PALETTE = (BLUE, VERMILLION, "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p")
@@ -67,7 +50,7 @@ def tinted(color: Any, strength: float) -> tuple[float, ...]:
 
 
 def line_styles(index: int, n_points: int) -> dict[str, Any]:
-    """How the curve of an index in a plot is drawn: told apart in gray print, too."""
+    """How the curve of an index in a plot is drawn: distinguishable in gray print, too."""
     marker = MARKERS[index % len(MARKERS)] if n_points <= 25 else None
     color, dashes = PALETTE[index % len(PALETTE)], DASHES[index % len(DASHES)]
     return {"color": color, "linestyle": dashes, "marker": marker, "markersize": 4.5, "linewidth": 1.6}
@@ -130,6 +113,37 @@ def wrapped(name: Any, width: int = 28) -> str:
 def height_of(names: Sequence[str], line: float) -> float:
     """Inches for a line of a picture for each name, where some may have several lines."""
     return line * len(names) * (1.0 + 0.6 * max((name.count("\n") for name in names), default=0))
+
+
+def diverging(low: Any, middle: tuple[float, float, float], high: Any) -> Any:
+    """A map of colors from one over another to a third."""
+    return matplotlib_part("colors").LinearSegmentedColormap.from_list("diverging", [low, middle, high])
+
+
+def as_rows(ax: Any, places: Sequence[int] | NDArray, names: Sequence[str]) -> None:
+    """Axes with a row for each name, the first on top."""
+    ax.set_yticks(places, names)
+    ax.set(ylim=(len(names) - 0.4, -0.6))
+    ax.tick_params(axis="y", length=0)
+    ax.set_axisbelow(True)
+    ax.grid(axis="x", alpha=0.3, linewidth=0.6)
+
+
+def draw_bars(
+    ax: Any, lines: Sequence[tuple[str, float]], n_named: int, size: tuple[float, float], text: Any, **options: Any
+) -> tuple[Any, Any]:
+    """A bar for each name and size; those after the first ``n_named``, which are for all others, are gray.
+
+    ``size`` is the width of a new figure and the height of a row of it. Returns the axes and the bars.
+    """
+    names, sizes = [wrapped(name) for name, _ in lines], [max(0.0, each) for _, each in lines]
+    ax = axes_for(ax, (size[0], height_of(names, size[1]) + 0.8))
+    colors = [BLUE] * n_named + ["0.72"] * (len(lines) - n_named)
+    bars = ax.barh(np.arange(len(names)), sizes, **{"color": colors, "height": 0.72, **options})
+    ax.bar_label(bars, [text(each) for each in sizes], padding=3, fontsize="small", color="0.3")
+    as_rows(ax, np.arange(len(names)), names)
+    ax.set(xlim=(0, 1.14 * (max(sizes) or 1.0)))
+    return ax, bars
 
 
 def legend_columns(labels: Sequence[str], width: float) -> int:

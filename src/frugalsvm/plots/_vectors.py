@@ -5,8 +5,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ModelVectors", "NothingToShow", "model_bytes", "model_inside", "n_terms", "vectors_of"]
-
 
 class NothingToShow(ValueError):
     """The model has no vectors in the space of its input."""
@@ -48,15 +46,15 @@ def vectors_of(estimator: Any) -> ModelVectors:
     """The vectors of a fitted classifier; `NothingToShow` says why there are none."""
     model = model_inside(estimator)
     name, points, coefficients = _kept(model)
-    own = _class_coefficients(model, coefficients)
-    if len(own) == 1:
-        places = (own[0] > 0).astype(int)
+    by_class = _class_coefficients(model, coefficients)
+    if len(by_class) == 1:
+        places = (by_class[0] > 0).astype(int)
         if hasattr(model, "twin_weights_"):  # a twin without a coefficient has examples all the same
             places = model.twin_weights_.argmax(axis=1)
-        shown = own[0]
+        shown = by_class[0]
     else:
-        places = _leading(model, points, own)
-        shown = own[places, np.arange(len(places))]
+        places = _leading(model, points, by_class)
+        shown = by_class[places, np.arange(len(places))]
     return ModelVectors(name, _before_steps(estimator, points), shown, places, name != "landmarks")
 
 
@@ -92,43 +90,41 @@ def _class_coefficients(model, coefficients):
     if n_classes <= 2:
         return coefficients[:1]
     if isinstance(model, IncrementalSVC):  # a row per pair, in which the second class is positive
-        own = np.zeros((n_classes, coefficients.shape[1]))
+        by_class = np.zeros((n_classes, coefficients.shape[1]))
         for (first, second), row in zip(pairs_of(n_classes), coefficients, strict=True):
-            own[first] -= row
-            own[second] += row
-        return own
+            by_class[first] -= row
+            by_class[second] += row
+        return by_class
     if len(coefficients) == n_classes:
         return coefficients
     # SVC of scikit-learn: the vectors of a class follow each other, with a row for each of the other classes.
     places = np.repeat(np.arange(n_classes), model.n_support_)
-    own = np.zeros((n_classes, coefficients.shape[1]))
-    own[places, np.arange(len(places))] = np.abs(coefficients).sum(axis=0)
-    return own
+    by_class = np.zeros((n_classes, coefficients.shape[1]))
+    by_class[places, np.arange(len(places))] = np.abs(coefficients).sum(axis=0)
+    return by_class
 
 
-def _leading(model, points, own):
+def _leading(model, points, by_class):
     """The class with the largest coefficient; where several are as large, the one that the model predicts.
 
-    One-vs-rest, an example may be a support vector against another class only: its own coefficient is zero
+    One-vs-rest, an example may be a support vector against another class only: its coefficient for its class is zero
     then, as are those of the classes that it has nothing to do with.
     """
     scores = model.decision_function(points)
-    return np.where(own == own.max(axis=0), scores.T, -np.inf).argmax(axis=0)
+    return np.where(by_class == by_class.max(axis=0), scores.T, -np.inf).argmax(axis=0)
 
 
 def _before_steps(estimator, points):
     """Vectors of the model inside as rows of the input."""
     from sklearn.pipeline import Pipeline
 
+    from frugalsvm.explain.columns import unscaled
     from frugalsvm.pipelines import StreamPipeline
 
     if isinstance(estimator, StreamPipeline):
         if estimator.encoder_ is not None:
             raise NothingToShow("The pipeline encodes columns of text: its support vectors are not rows of numbers.")
-        scaler = estimator.scaler_
-        if scaler is None:
-            return points
-        return points * scaler.scale_ + (scaler.center_ if scaler.centres_ else 0.0)
+        return points if estimator.scaler_ is None else unscaled(points, estimator.scaler_)
     if isinstance(estimator, Pipeline):
         points = _before_steps(estimator.steps[-1][1], points)
         for name, step in reversed(estimator.steps[:-1]):

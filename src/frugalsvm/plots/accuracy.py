@@ -11,11 +11,11 @@ from frugalsvm.plots._curves import (
     check_window,
     checked_curves,
     choose,
+    curves_of,
     draw_curves,
     found_drifts,
     histories_of,
     in_windows,
-    joined_runs,
     percent,
 )
 from frugalsvm.plots.recording import History
@@ -80,6 +80,7 @@ class AccuracyCurveDisplay(StreamCurvesDisplay):
         self.drifts = np.asarray(drifts)
         self.metric = choose("metric", metric, METRICS)
         self.examples, self.values = checked_curves(examples, values, "examples", "values")
+        self._axes = "Examples learned", self.metric.capitalize()
 
     @classmethod
     def _recording(cls, metric="accuracy", window=None, **options):
@@ -104,7 +105,7 @@ class AccuracyCurveDisplay(StreamCurvesDisplay):
         ----------
         history : dict or list of dict
         metric : {"accuracy", "error"}, default="accuracy"
-            If there were test examples, it is that on them, and there is no window.
+            With test examples, it is measured on these, and there is no window.
         window : int, default=None
             Number of latest examples that are averaged over (whole batches, one at least); None is all so far.
         drifts : array-like of int, default=None
@@ -120,24 +121,20 @@ class AccuracyCurveDisplay(StreamCurvesDisplay):
         """
         runs = histories_of(history)
         cls._recording(metric, window)
-        examples, values = {}, {}
-        for name in runs[0]:
-            shares = joined_runs(runs, name, [_accuracies(run[name], window) for run in runs])
+        examples, values = curves_of(runs, lambda notes: _accuracies(notes, window))
+        for name, shares in values.items():
             known = np.isfinite(np.atleast_2d(shares)).all(axis=0)
             if not known.any():
                 raise ValueError(
                     f"{name!r} was never tested: a stream must have at least two batches, because the first is learned "
                     "untested. Use smaller batches."
                 )
-            examples[name] = np.asarray(runs[0][name]["examples"])[known]
+            examples[name] = examples[name][known]
             values[name] = shares[..., known] if metric == "accuracy" else 1 - shares[..., known]
         drifts = found_drifts(runs) if drifts is None else drifts
         return cls(examples, values, metric=metric, drifts=drifts).plot(ax, **kwargs)
 
     _text = percent
-
-    def _axis_names(self):
-        return "Examples learned", self.metric.capitalize()
 
     def _draw(self, yscale, **kwargs):
         return draw_curves(self.ax_, self.examples, self.values, bounds=(0.0, 1.0), **kwargs)

@@ -19,6 +19,7 @@ from frugalsvm.plots._style import (
     MARKERS,
     axes_for,
     class_colors,
+    diverging,
     legend_below,
     legend_columns,
     matplotlib_part,
@@ -162,7 +163,8 @@ class DecisionBoundaryDisplay:
             None is a new figure.
         show_vectors : bool, default=True
         show_margins : bool, default=True
-            Whether to draw lines at -1 and 1 with two classes: margins of a hinge loss, and nothing of squared errors.
+            Whether to draw lines at -1 and 1 with two classes: margins of a hinge loss, which squared errors do not
+            have.
         colorbar : bool, default=True
             Whether to explain the shades of two classes.
         legend : bool, default=True
@@ -192,8 +194,7 @@ class DecisionBoundaryDisplay:
         return self
 
     def _draw_shades(self, colors, show_margins, colorbar, options):
-        ends = [tinted(colors[0], 0.75), (1.0, 1.0, 1.0), tinted(colors[1], 0.75)]
-        shades = matplotlib_part("colors").LinearSegmentedColormap.from_list("classes", ends)
+        shades = diverging(tinted(colors[0], 0.75), (1.0, 1.0, 1.0), tinted(colors[1], 0.75))
         limit = _shade_limit(self.response)
         chosen = {"levels": np.linspace(-limit, limit, N_SHADES + 1), "cmap": shades, "extend": "both", **options}
         self.surface_ = self.ax_.contourf(self.xx0, self.xx1, self.response, **chosen)
@@ -293,9 +294,11 @@ def computed_boundary(
 def class_entries(classes: NDArray) -> list[Any]:
     """What a legend shows of classes."""
     line, colors = matplotlib_part("lines").Line2D, class_colors(len(classes))
+    # Names of classes speak for themselves, numbers do not.
+    labels = [wrapped(name) if isinstance(name, str) else f"class {name}" for name in classes.tolist()]
     return [
-        line([], [], linestyle="", marker=MARKERS[index % len(MARKERS)], color=color, label=_class_label(name))
-        for index, (name, color) in enumerate(zip(classes.tolist(), colors, strict=True))
+        line([], [], linestyle="", marker=MARKERS[index % len(MARKERS)], color=color, label=label)
+        for index, (label, color) in enumerate(zip(labels, colors, strict=True))
     ]
 
 
@@ -303,11 +306,6 @@ def draw_legend(ax: Any, handles: list[Any]) -> None:
     """A legend below, in as many columns as there is room for."""
     n_columns = legend_columns([handle.get_label() for handle in handles], ax.figure.get_figwidth())
     legend_below(ax, handles=handles, ncols=n_columns, columnspacing=1.2, handletextpad=0.4)
-
-
-def _class_label(name: Any) -> str:
-    """Names of classes speak for themselves, numbers do not."""
-    return wrapped(name) if isinstance(name, str) else f"class {name}"
 
 
 def _shade_limit(response):

@@ -10,11 +10,11 @@ from frugalsvm.plots._curves import (
     CurvesDisplay,
     check_window,
     checked_curves,
+    curves_of,
     draw_curves,
     found_drifts,
     histories_of,
     in_windows,
-    joined_runs,
     percent,
     runs_with,
 )
@@ -155,18 +155,12 @@ class CoverageDisplay(CurvesDisplay):
         runs = runs_with(every, "n_covered")
         if not runs:
             raise ValueError("No estimator promises a coverage: wrap it in ConformalClassifier.")
-        examples, shares = {}, {}
-        for name in runs[0]:
-            each = [in_windows(run[name]["n_tested"], run[name]["n_covered"], window) for run in runs]
-            examples[name], shares[name] = np.asarray(runs[0][name]["examples"]), joined_runs(runs, name, each)
+        examples, shares = curves_of(runs, lambda notes: in_windows(notes["n_tested"], notes["n_covered"], window))
         promised = _only({float(value) for run in runs for notes in run.values() for value in notes["promised"]})
         drifts = found_drifts(every) if drifts is None else drifts
         return cls(examples, shares, promised=promised, drifts=drifts).plot(ax, **kwargs)
 
-    _text = percent
-
-    def _axis_names(self):
-        return "Examples learned", "Coverage"
+    _axes, _text = ("Examples learned", "Coverage"), percent
 
     def _draw(self, yscale, **kwargs):
         artists = draw_curves(self.ax_, self.examples, self.coverage, bounds=(0.0, 1.0), **kwargs)

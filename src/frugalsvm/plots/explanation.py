@@ -6,7 +6,18 @@ import numpy as np
 
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.plots._curves import choose
-from frugalsvm.plots._style import BLUE, VERMILLION, axes_for, height_of, label_axis, matplotlib_part, wrapped
+from frugalsvm.plots._style import (
+    BLUE,
+    VERMILLION,
+    as_rows,
+    axes_for,
+    diverging,
+    draw_bars,
+    height_of,
+    label_axis,
+    matplotlib_part,
+    wrapped,
+)
 
 if TYPE_CHECKING:
     from frugalsvm.explain import Explanation
@@ -132,28 +143,20 @@ class ExplanationDisplay:
             chosen = self.explanation.of_output(leading)
             draw = self._draw_waterfall if kind == "waterfall" else self._draw_beeswarm
             draw(ax, chosen, row, n_features, kwargs)
-        self.ax_.tick_params(axis="y", length=0)
         self.ax_.spines[["top", "right", "left"]].set_visible(False)
-        self.ax_.set_axisbelow(True)
-        self.ax_.grid(axis="x", alpha=0.3, linewidth=0.6)
         label_axis(self.ax_.xaxis)
         self.figure_ = self.ax_.figure
         return self
 
     def _draw_waterfall(self, ax, chosen, row, n_features, options):
-        from frugalsvm.explain.text import largest_first, number_text, others_label
+        from frugalsvm.explain.text import largest_lines, number_text
 
-        values, base = chosen.values[row], float(chosen.base_values[0])
-        order, n_others = largest_first(values, n_features)
-        labels = [chosen.labels(row)[p] for p in order]
-        sizes = [float(values[p]) for p in order]
-        if n_others:
-            labels.append(others_label(n_others))
-            sizes.append(float(values.sum() - values[order].sum()))
+        base = float(chosen.base_values[0])
+        _, lines = largest_lines(chosen.values[row], chosen.labels(row), n_features)
+        labels, sizes = [wrapped(label) for label, _ in lines], [size for _, size in lines]
         # The largest share is on top, next to the value of the row; the base value is at the bottom.
         ends = base + np.cumsum(sizes[::-1])
         starts = np.concatenate([[base], ends[:-1]])
-        labels = [wrapped(label) for label in labels]
         self.ax_ = axes_for(ax, (6.4, height_of(labels, LINE) + 1.1))
         places = np.arange(len(sizes))[::-1]
         colors = [BLUE if size > 0 else VERMILLION for size in sizes[::-1]]
@@ -168,31 +171,18 @@ class ExplanationDisplay:
         self.ax_.use_sticky_edges = False  # or labels beside bars would have no room
         self.ax_.margins(x=0.2)
         self.ax_.axvline(base, color="0.6", linestyle=":", linewidth=1.0)
-        self.ax_.set_yticks(places, labels[::-1])
-        self.ax_.set(ylim=(len(sizes) - 0.4, -0.6), xlabel=f"Value for {chosen.output_names[0]}")
+        as_rows(self.ax_, places, labels[::-1])
+        self.ax_.set(xlabel=f"Value for {chosen.output_names[0]}")
         value = number_text(chosen.predictions[row])
         self.ax_.set_title(f"From the base value {number_text(base)} to {value}", fontsize="medium")
 
     def _draw_bars(self, ax, output, n_features, options):
-        from frugalsvm.explain.text import largest_first, number_text, others_label
+        from frugalsvm.explain.text import largest_lines, number_text
 
         found = self.explanation if output is None else self.explanation.of_output(output)
-        sizes = found.importances if found.values.ndim == 2 else found.importances.sum(axis=1)
-        order, n_others = largest_first(sizes, n_features)
-        names, values = [found.feature_names[p] for p in order], [float(sizes[p]) for p in order]
-        colors = [BLUE] * len(names)
-        if n_others:
-            names.append(others_label(n_others))
-            values.append(max(0.0, float(sizes.sum() - sum(values))))
-            colors.append("0.72")
-        names = [wrapped(name) for name in names]
-        self.ax_ = axes_for(ax, (5.4, height_of(names, LINE) + 0.8))
-        places = np.arange(len(names))
-        self.artist_ = self.ax_.barh(places, values, **{"color": colors, "height": 0.72, **options})
-        self.ax_.bar_label(self.artist_, [number_text(v) for v in values], padding=3, fontsize="small", color="0.3")
-        self.ax_.set_yticks(places, names)
-        xlabel = f"Mean absolute share, {len(found):,} rows"
-        self.ax_.set(ylim=(len(names) - 0.4, -0.6), xlim=(0, 1.14 * (max(values) or 1.0)), xlabel=xlabel)
+        largest, lines = largest_lines(found.total_importances, found.feature_names, n_features)
+        self.ax_, self.artist_ = draw_bars(ax, lines, len(largest), (5.4, LINE), number_text, **options)
+        self.ax_.set(xlabel=f"Mean absolute share, {len(found):,} rows")
 
     def _draw_beeswarm(self, ax, chosen, row, n_features, options):
         from frugalsvm.explain.text import largest_first
@@ -200,8 +190,7 @@ class ExplanationDisplay:
         order, _ = largest_first(chosen.importances, n_features)
         names = [wrapped(chosen.feature_names[p]) for p in order]
         self.ax_ = axes_for(ax, (6.4, height_of(names, 1.25 * LINE) + 1.1))
-        ends = [VERMILLION, (0.85, 0.85, 0.85), BLUE]
-        shades = matplotlib_part("colors").LinearSegmentedColormap.from_list("low to high", ends)
+        shades = diverging(VERMILLION, (0.85, 0.85, 0.85), BLUE)
         style = {"s": 9, "linewidths": 0, "cmap": shades, "vmin": 0.0, "vmax": 1.0, **options}
         self.artist_ = []
         for place, p in enumerate(order):
@@ -212,8 +201,8 @@ class ExplanationDisplay:
             kept = style if ranks is not None else {k: v for k, v in style.items() if k not in ("cmap", "vmin", "vmax")}
             self.artist_.append(self.ax_.scatter(shares, heights, **colored, **kept))
         self.ax_.axvline(0.0, color="0.6", linewidth=0.8)
-        self.ax_.set_yticks(np.arange(len(order)), names)
-        self.ax_.set(ylim=(len(order) - 0.4, -0.6), xlabel=f"Share in the value for {chosen.output_names[0]}")
+        as_rows(self.ax_, np.arange(len(order)), names)
+        self.ax_.set(xlabel=f"Share in the value for {chosen.output_names[0]}")
         mappable = matplotlib_part("cm").ScalarMappable(cmap=shades)
         bar = self.ax_.figure.colorbar(mappable, ax=self.ax_, ticks=(0, 1), aspect=30)
         bar.ax.set_yticklabels(["low", "high"])
@@ -227,8 +216,8 @@ def _spread(shares):
     bins = np.clip(np.searchsorted(edges, shares, side="right") - 1, 0, len(counts) - 1)
     out, most = np.zeros(len(shares)), max(1, counts.max())
     for index in np.flatnonzero(counts > 1):
-        own = np.flatnonzero(bins == index)
-        out[own] = np.linspace(-0.38, 0.38, len(own)) * np.sqrt(len(own) / most)
+        inside = np.flatnonzero(bins == index)
+        out[inside] = np.linspace(-0.38, 0.38, len(inside)) * np.sqrt(len(inside) / most)
     return out
 
 

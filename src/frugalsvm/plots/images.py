@@ -92,7 +92,8 @@ class SupportImagesDisplay:
         Notes
         -----
         With two classes, a coefficient is positive for ``classes_[1]``. With several, it is the coefficient in the
-        output of its own class. Landmarks of `ASSETClassifier` have no class; they stand where they pull to.
+        output of its class. Landmarks of `ASSETClassifier` have no class; they are shown in the row of the class that
+        their coefficient speaks for.
         """
         from sklearn.base import is_classifier
         from sklearn.utils.validation import check_is_fitted
@@ -106,9 +107,9 @@ class SupportImagesDisplay:
         shape = _image_shape(vectors.points.shape[1], image_shape)
         chosen = []
         for index in range(len(estimator.classes_)):
-            own = np.flatnonzero(vectors.places == index)
-            strength = np.abs(vectors.coefficients[own])
-            chosen.append(own[np.argsort(-strength, kind="stable")[:n_columns]])
+            rows = np.flatnonzero(vectors.places == index)
+            strength = np.abs(vectors.coefficients[rows])
+            chosen.append(rows[np.argsort(-strength, kind="stable")[:n_columns]])
         rows = np.concatenate(chosen)
         return cls(
             vectors.points[rows].reshape(-1, *shape),
@@ -151,12 +152,9 @@ class SupportImagesDisplay:
                     0.97 * (cell - TITLE_SHARE) / cell / len(rows),
                 )
                 self.axes_[r, c] = self._draw_image(box, index, style)
-            self.axes_[r, 0].set_ylabel(f"{self._row_text} {label}", fontsize="small")
+            text = "towards" if self.name == "landmarks" else "class"
+            self.axes_[r, 0].set_ylabel(f"{text} {label}", fontsize="small")
         return self
-
-    @property
-    def _row_text(self):
-        return "towards" if self.name == "landmarks" else "class"
 
     def _draw_image(self, box, index, style):
         inner = self.ax_.inset_axes(box)

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.plots._curves import choose, percent
-from frugalsvm.plots._style import BLUE, VERMILLION, axes_for, height_of, label_axis, matplotlib_part, wrapped
+from frugalsvm.plots._style import BLUE, VERMILLION, axes_for, diverging, draw_bars, height_of, label_axis, wrapped
 from frugalsvm.plots._vectors import model_inside
 
 __all__ = ["MetricDisplay"]
@@ -151,42 +151,29 @@ class MetricDisplay:
         for name, value in (("n_features", n_features), ("n_directions", n_directions)):
             if not isinstance(value, int | np.integer) or value < 1:
                 raise ParameterError(name, value, "an integer of at least 1")
-        largest = np.argsort(-self.importances, kind="stable")[:n_features]
         if kind == "importances":
-            self._draw_importances(ax, largest, kwargs)
+            self._draw_importances(ax, n_features, kwargs)
         else:
-            self._draw_directions(ax, largest, n_directions, kwargs)
+            self._draw_directions(ax, n_features, n_directions, kwargs)
         self.figure_ = self.ax_.figure
         return self
 
-    def _draw_importances(self, ax, largest, options):
-        names, values = self.feature_names[largest].tolist(), self.importances[largest].tolist()
-        n_others = len(self.importances) - len(largest)
-        if n_others:
-            names.append(f"{n_others} other{'s' if n_others > 1 else ''}")
-            values.append(max(0.0, 1.0 - sum(values)))
-        colors = [BLUE] * len(largest) + ["0.72"] * bool(n_others)
-        names = [wrapped(name) for name in names]
-        self.ax_ = axes_for(ax, (5.2, height_of(names, LINE) + 0.8))
-        places = np.arange(len(names))
-        self.artist_ = self.ax_.barh(places, values, **{"color": colors, "height": 0.72, **options})
-        texts = [_share_text(value) for value in values]
-        self.ax_.bar_label(self.artist_, texts, padding=3, fontsize="small", color="0.3")
-        self.ax_.set_yticks(places, names)
-        self.ax_.set(ylim=(len(names) - 0.4, -0.6), xlim=(0, 1.14 * max(values)), xlabel="Share of squared distances")
-        label_axis(self.ax_.xaxis, text=percent)
-        self.ax_.tick_params(axis="y", length=0)
-        self.ax_.spines[["top", "right"]].set_visible(False)
-        self.ax_.set_axisbelow(True)
-        self.ax_.grid(axis="x", alpha=0.3, linewidth=0.6)
+    def _draw_importances(self, ax, n_features, options):
+        from frugalsvm.explain.text import largest_lines
 
-    def _draw_directions(self, ax, largest, n_directions, options):
+        largest, lines = largest_lines(self.importances, self.feature_names, n_features)
+        self.ax_, self.artist_ = draw_bars(ax, lines, len(largest), (5.2, LINE), _share_text, **options)
+        self.ax_.set(xlabel="Share of squared distances")
+        label_axis(self.ax_.xaxis, text=percent)
+        self.ax_.spines[["top", "right"]].set_visible(False)
+
+    def _draw_directions(self, ax, n_features, n_directions, options):
+        largest = np.argsort(-self.importances, kind="stable")[:n_features]
         shares = self.shares[:n_directions]
         values = self.directions[:n_directions, largest].T
         names = [wrapped(name) for name in self.feature_names[largest]]
         self.ax_ = axes_for(ax, (max(4.4, 0.62 * len(shares) + 2.9), height_of(names, LINE) + 1.3))
-        ends = [VERMILLION, (1.0, 1.0, 1.0), BLUE]
-        shades = matplotlib_part("colors").LinearSegmentedColormap.from_list("signs", ends)
+        shades = diverging(VERMILLION, (1.0, 1.0, 1.0), BLUE)
         chosen = {"cmap": shades, "vmin": -1.0, "vmax": 1.0, "aspect": "auto", **options}
         self.artist_ = self.ax_.imshow(values, **chosen)
         self.ax_.set_xticks(np.arange(len(shares)), [f"{i + 1}\n{_share_text(s)}" for i, s in enumerate(shares)])
@@ -238,7 +225,7 @@ def _scales(metric, importances):
 
 
 def _names_inside(estimator):
-    """Names of the features that the estimator inside pipelines and searches is given; None if nobody knows them."""
+    """Names of the features that the estimator inside pipelines and searches is given; None if they are unknown."""
     from sklearn.pipeline import Pipeline
 
     from frugalsvm.pipelines import StreamPipeline
@@ -253,12 +240,12 @@ def _names_inside(estimator):
 
 
 def _names_behind_steps(pipeline):
-    own = _names_inside(pipeline.steps[-1][1])
-    if own is not None or len(pipeline) == 1 or not hasattr(pipeline, "feature_names_in_"):
-        return own
+    names = _names_inside(pipeline.steps[-1][1])
+    if names is not None or len(pipeline) == 1 or not hasattr(pipeline, "feature_names_in_"):
+        return names
     try:
         return pipeline[:-1].get_feature_names_out()
-    except AttributeError:  # a step that does not tell
+    except AttributeError:  # a step without names
         return None
 
 

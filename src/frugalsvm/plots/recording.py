@@ -49,7 +49,7 @@ def record_stream(
     classes : array-like, default=None
         All classes, passed to the first `partial_fit` of estimators that are not fitted.
     test : tuple (X, y), default=None
-        Examples of their own, on which the models are tested after every batch as well.
+        Other examples, on which the models are tested after every batch as well.
     sizes : bool, default=True
         Whether to note the size of the models after every batch.
     certificates : sequence of str
@@ -158,7 +158,7 @@ class _Followed:
         return self._model.estimator_ if self._promises else self._model
 
     def rehearse(self, X, y, options):
-        """Let a copy learn; a fitted one may have other classes, so that it goes on from what it knows."""
+        """Let a copy learn; a fitted one may have other classes, so that it continues from what it knows."""
         twin = copy.deepcopy(self._estimator)
         twin.partial_fit(X, y, **self._first, **options)
         if getattr(getattr(twin, "estimator_", twin), "n_held_", 0) or getattr(twin, "n_held_", 0):
@@ -175,7 +175,7 @@ class _Followed:
             self._estimator.partial_fit(X, y, **self._first, **options)
         self._spent += time.perf_counter() - start
         self._first = {}
-        self._is_fitted = self._model is self._estimator or _is_fitted(self._model)  # a watch may have begun anew
+        self._is_fitted = self._model is self._estimator or _is_fitted(self._model)  # a watch may have begun again
         self._seen += len(y)
         self._notes.append({"examples": self._seen, "seconds": self._spent, "n_tested": tested, "n_right": right})
         if hits is not None:

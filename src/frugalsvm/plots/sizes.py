@@ -52,6 +52,7 @@ class ErrorVsSupportDisplay(CurvesDisplay):
     ):
         self.sizes, self.errors = checked_curves(sizes, errors, "sizes", "errors")
         self.size_name = size_name
+        self._axes = size_name, "Error"
         for name, values in self.sizes.items():
             if self.errors[name].ndim != 1:
                 raise ValueError(f"{name!r} must have one error for each model, not an array of them.")
@@ -101,13 +102,11 @@ class ErrorVsSupportDisplay(CurvesDisplay):
             kinds.update(kind for _, kind in counted)
             sizes[name] = [n for n, _ in counted] if counted else [model_bytes(model) for model in models]
             errors[name] = [float(np.mean(model.predict(X) != labels)) for model in models]
-        size_name = BYTES if size == "bytes" else _joined_names(kinds)
+        named = " or ".join(kind for kind in ("support vectors", "landmarks", "features") if kind in kinds)
+        size_name = BYTES if size == "bytes" else named.capitalize()
         return cls(sizes, errors, size_name=size_name).plot(ax, **kwargs)
 
     _scales, _text = ("log", "linear"), percent
-
-    def _axis_names(self):
-        return self.size_name, "Error"
 
     def _draw(self, yscale, **kwargs):
         lines = []
@@ -126,9 +125,3 @@ def _by_size(sizes: NDArray, errors: NDArray):
     if all(len(group) == 1 for group in groups):
         return points, mean, None
     return points, mean, np.array([group.std(ddof=1) if len(group) > 1 else 0.0 for group in groups])
-
-
-def _joined_names(kinds: set[str]) -> str:
-    names = [kind for kind in ("support vectors", "landmarks", "features") if kind in kinds]
-    text = " or ".join(names)
-    return text[:1].upper() + text[1:]

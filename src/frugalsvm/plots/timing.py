@@ -2,12 +2,13 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from frugalsvm.plots._curves import StreamCurvesDisplay, checked_curves, draw_curves, histories_of, joined_runs
+from frugalsvm.plots._curves import StreamCurvesDisplay, checked_curves, curves_of, draw_curves, histories_of
 from frugalsvm.plots.recording import History, named
 
 __all__ = ["TimeCurveDisplay"]
@@ -124,15 +125,9 @@ class TimeCurveDisplay(StreamCurvesDisplay):
         -------
         TimeCurveDisplay
         """
-        runs = histories_of(history)
-        examples = {name: runs[0][name]["examples"] for name in runs[0]}
-        seconds = {name: joined_runs(runs, name, [run[name]["seconds"] for run in runs]) for name in runs[0]}
-        return cls(examples, seconds, fit_from=fit_from).plot(ax, **kwargs)
+        return cls(*curves_of(histories_of(history), itemgetter("seconds")), fit_from=fit_from).plot(ax, **kwargs)
 
-    _scales = ("log", "log")
-
-    def _axis_names(self):
-        return "Examples $n$", "Seconds"
+    _axes, _scales = ("Examples $n$", "Seconds"), ("log", "log")
 
     def _draw(self, yscale, **kwargs):
         labels = {

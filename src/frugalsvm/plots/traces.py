@@ -67,6 +67,7 @@ class TraceDisplay(StreamCurvesDisplay):
         self.drifts = np.asarray(drifts)
         self.against, self.trace = choose("against", against, tuple(AXES)), trace
         self.x, self.values = checked_curves(x, values, "x", "values")
+        self._axes = AXES[against], trace[:1].upper() + trace[1:]
 
     @classmethod
     def _recording(cls, trace=None, against="examples", **options):
@@ -126,9 +127,6 @@ class TraceDisplay(StreamCurvesDisplay):
         return cls(x, values, against=against, trace=shown, drifts=drifts).plot(ax, **kwargs)
 
     _scales = ("linear", "log")
-
-    def _axis_names(self):
-        return AXES[self.against], self.trace[:1].upper() + self.trace[1:]
 
     def _draw(self, yscale, **kwargs):
         drawn, bounds = self.values, (-np.inf, np.inf)

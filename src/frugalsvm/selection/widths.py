@@ -1,4 +1,4 @@
-"""How wide a kernel should be, and how strong a penalty, told by some rows in a fraction of a second.
+"""How wide a kernel should be, and how strong a penalty, from some rows in a fraction of a second.
 
 Small ridge machines with landmarks are fitted to some rows and predict others, for a few widths and ridges. From the
 best of some very different widths on, they are doubled or halved for as long as squared errors get smaller; of those
@@ -53,11 +53,11 @@ _RIDGES_OF_METRICS = 1e-7, 1e-6, 1e-5, 1e-4, 1e-3
 
 
 class Choice(NamedTuple):
-    """What the rows told."""
+    """What some rows say of width and strength."""
 
     gamma: float  # the best one for ridge machines with some hundred landmarks
     usual_gamma: float  # what "scale" is, or the one that was given
-    C: float  # the penalty of errors that corresponds to the ridge, as in `SVC`
+    C: float  # the strength that corresponds to the ridge, as in `SVC`
     is_clean: bool  # whether the smallest ridge was the best: labels are hardly noisy
     error: float  # mean squared error on rows that were not fitted, of a standardized target
     error_rate: float  # share of the same rows whose class is predicted wrongly
@@ -141,7 +141,7 @@ def resources_on(arrays: Any) -> Resources:
 
 
 def with_best_width(kernel: Any, point: Point, resources: Resources, fitted: Rows, judges: Rows) -> Point:
-    """A metric with the width and the ridge that machines with landmarks want, told by rows it was not learned from.
+    """A metric with the width and the ridge that machines with landmarks want, by rows that it was not learned from.
 
     Machines of neighbors, by which metrics are learned and judged, want other widths.
     """

@@ -121,9 +121,9 @@ def leader(standing: Standing) -> int:
 
 def accuracies(standing: Standing) -> list[tuple[float | None, int, int | None]]:
     """Of each candidate: accuracy before learning, rows learned, and after how many it was dropped; None: not yet."""
-    told = []
+    found = []
     for accuracy, dropped_at in zip(standing.accuracy.tolist(), standing.dropped_at.tolist(), strict=True):
         is_left = dropped_at == _STILL_LEARNING
         n_rows = standing.n_rows if is_left else dropped_at
-        told.append((accuracy if standing.weight > 0 else None, n_rows, None if is_left else dropped_at))
-    return told
+        found.append((accuracy if standing.weight > 0 else None, n_rows, None if is_left else dropped_at))
+    return found

@@ -48,7 +48,7 @@ _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday",
 
 
 class DateColumn(NamedTuple):
-    """How dates of a column become numbers: in which order they are written, and what is told beside the day."""
+    """How dates of a column become numbers: in which order they are written, and what they say beside the day."""
 
     order: str
     parts: tuple[str, ...]

@@ -31,8 +31,8 @@ _LEAST_LINES = 20
 _COUNTED_LINE = 1 << 16
 _LONG_LINE = 1 << 20  # longer ones do not say how many fields the others have, unless all are
 _MOST_JOINED = 1000  # lines of one row, whose fields have line ends
-_LEAST_VALUES = 50  # of a column, before it is said to have too many different ones, or too many that are no numbers
-_MOST_ERRORS = 0.1  # share of fields that are no numbers in a column of numbers
+_LEAST_VALUES = 50  # of a column, before it is said to have too many different ones, or too many that are not numbers
+_MOST_ERRORS = 0.1  # share of fields that are not numbers in a column of numbers
 
 
 class Sniffed(NamedTuple):
@@ -234,8 +234,8 @@ def _are_row_names(values: Sequence[str]) -> bool:
 def _kinds(rows: Sequence[list[str]], width: int, notation: Notation) -> list[str]:
     """A column is of numbers if nearly all of its fields in the first lines are; missing ones say nothing.
 
-    A few others are typing errors, which are told when they are read; many are codes, some of which have letters. Where
-    there are few lines to judge by, half of them decide.
+    A few others are typing errors, which are reported when they are read; many are codes, some of which have letters.
+    Where there are few lines to judge by, half of them decide.
     """
     n_numbers, n_others = np.zeros((2, width), dtype=np.int64)
     for fields in rows:
@@ -274,7 +274,7 @@ def _leave_out(names: list[str], kinds: list[str], rows: Sequence[list[str]], *,
 
 
 def _unique(names: Sequence[str]) -> list[tuple[str, str]]:
-    """Names as they are, and as they can be told apart."""
+    """Names as they are, and made different from each other."""
     made: list[tuple[str, str]] = []
     taken = set(names)
     seen: set[str] = set()

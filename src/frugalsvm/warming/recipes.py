@@ -42,7 +42,7 @@ class Recipe(NamedTuple):
 
 
 def _fit(name: str, settings: Mapping[str, Any], kind: Kind) -> None:
-    """Fit, predict and learn on, with an estimator."""
+    """Fit, predict and learn more rows with an estimator."""
     estimator = getattr(import_module(ESTIMATORS[name]), name)
     for n_features in N_FEATURES:
         X, y = _data(kind, n_features)

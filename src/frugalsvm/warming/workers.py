@@ -92,7 +92,7 @@ class _Worker:
 
 
 class Workers:
-    """So many processes; a context that ends them."""
+    """A number of processes; a context that ends them."""
 
     def __init__(self, count: int):
         self._workers = [_Worker() for _ in range(count)]

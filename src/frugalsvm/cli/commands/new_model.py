@@ -69,7 +69,7 @@ def chosen_by_itself(first: Prepared, options: TrainOptions, *, quiet: bool) -> 
     estimator, algorithm = _estimator(options), CATALOGUE[options.algorithm]
     known = estimator.get_params(deep=False)
     free = [name for name in ("gamma", "alpha", "C") if isinstance(known.get(name), str) and known[name] == "auto"]
-    given = ["C"] if options.strength is not None else []  # alpha takes the place of C, where there are both
+    given = ["C"] if options.strength is not None else []  # where there are both, alpha counts
     given += ["gamma"] if options.kernel in WITHOUT_GAMMA else []
     free = [name for name in free if name not in given]
     if (not free and options.metric is None) or not len(first.y):

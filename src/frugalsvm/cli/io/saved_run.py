@@ -113,7 +113,7 @@ def save_run(
         "fingerprint": fingerprint,
         **(told or {}),
     }
-    # Kernel rows that are kept go on bit for bit; a finished model does without them.
+    # With kernel rows that are kept, training continues bit for bit; a finished model does without them.
     save(
         model,
         output,

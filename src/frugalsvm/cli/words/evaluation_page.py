@@ -38,7 +38,7 @@ def print_evaluation(results: dict[str, Any], curve: list[dict[str, Any]], title
         _curve(page, curve)
         return
     right = f"{round(results['accuracy'] * n_rows):,} of {n_rows:,} rows are right"
-    more = [(name, f"{results[key]:<7.4f}   {told}") for key, (name, told) in _MEANINGS.items() if key in results]
+    more = [(name, f"{results[key]:<7.4f}   {meaning}") for key, (name, meaning) in _MEANINGS.items() if key in results]
     page.facts([("accuracy", f"{percent(results['accuracy'])}   {right}"), *more])
     _classes(page, results["per_class"])
     _confusions(page, results)

@@ -92,8 +92,8 @@ class Compiled:
 
     def add_scaled(self, scores, lengths, changes):
         def add(part):
-            for own, length, change in zip(scores, lengths, changes, strict=True):
-                own[part] += length * change[part]
+            for each, length, change in zip(scores, lengths, changes, strict=True):
+                each[part] += length * change[part]
 
         self.over_parts(add, scores)
 
@@ -236,31 +236,31 @@ class ComputedRows:
         self.n_rows, self.width, self.backend = n_rows, width_of(feature_map), backend
         self._scratch = _Scratch(self.width)
 
+    def _numbered_blocks(self):
+        """All blocks of X with the number of their first row."""
+        start = 0
+        for X in self._blocks():
+            yield start, X
+            start += X.shape[0]
+        if start != self.n_rows:
+            raise ValueError(f"The batches had {self.n_rows} rows at first, but {start} in a later pass.")
+
     def _over_parts(self, function):
         """``function(first row, part of X)`` of all parts of X, in their order."""
-        start, results = 0, []
-        for X in self._blocks():
-            n_rows = X.shape[0]
+        results = []
+        for start, X in self._numbered_blocks():
 
             def of_part(rows, X=X, start=start):
                 return function(start + rows.start, X[rows])
 
-            results += self.backend.passes.run(of_part, n_rows, _KERNEL_COST * self.width, most=BLOCK_ROWS)
-            start += n_rows
-        if start != self.n_rows:
-            raise ValueError(f"The batches had {self.n_rows} rows at first, but {start} in a later pass.")
+            results += self.backend.passes.run(of_part, X.shape[0], _KERNEL_COST * self.width, most=BLOCK_ROWS)
         return results
 
     def parts(self):
         """Parts of X with the number of their first row."""
-        start = 0
-        for X in self._blocks():
+        for start, X in self._numbered_blocks():
             for first in range(0, X.shape[0], BLOCK_ROWS):
-                part = X[first : first + BLOCK_ROWS]
-                yield start, part
-                start += part.shape[0]
-        if start != self.n_rows:
-            raise ValueError(f"The batches had {self.n_rows} rows at first, but {start} in a later pass.")
+                yield start + first, X[first : first + BLOCK_ROWS]
 
     def scores(self, coefficients):
         vectors = coefficients.T.astype(np.float32)
@@ -277,10 +277,10 @@ class ComputedRows:
         total = np.zeros((len(weights), self.width))
 
         def sums(first, X):
-            own = weights[:, first : first + X.shape[0]]
-            active = np.flatnonzero(own.any(axis=0))
+            part = weights[:, first : first + X.shape[0]]
+            active = np.flatnonzero(part.any(axis=0))
             with self._scratch.rows(len(active)) as rows:
-                return own[:, active] @ raw_rows(self._map, X[active], rows) if active.size else None
+                return part[:, active] @ raw_rows(self._map, X[active], rows) if active.size else None
 
         for part in self._over_parts(sums):
             if part is not None:

@@ -44,7 +44,7 @@ OPTIONS = Options(
     sample=16,
     careful_sample=2,
     careful_steps=1,
-    ends_when_told=True,
+    stops_early=True,
     longest=3.0,
 )
 _ROUNDING = 1e-6  # of objectives, relatively

@@ -122,9 +122,11 @@ class Preconditioner:
         problem, arrays, weights = hessian.problem, hessian.problem.arrays, hessian.weights
         d, xp, self._arrays, self._intercept = problem.n_features, arrays.xp, arrays, problem.intercept
         is_small = 1 < weights.shape[0] <= _OWN_NUMBERS // d**2
-        self.is_own = is_small and not _all_alike(xp, weights)
+        # One matrix serves all outputs where their weights are alike, as where all scores are zero.
+        self.is_own = is_small and not bool(xp.all(weights[1:] == weights[:1]))
         self.patience = _PATIENCE["small"] if is_small else _PATIENCE["dear" if d >= _DEAR else "usual"]
-        rows, weights = thinned(hessian, _OWN_ROWS if self.is_own else _rows_each(d), options, rng)
+        rows_each = _OWN_ROWS if self.is_own else next((each for most, each in _ROWS_EACH if d <= most), 2)
+        rows, weights = thinned(hessian, rows_each, options, rng)
         weights = arrays.single(weights)
         roots = xp.sqrt(weights if self.is_own else xp.mean(weights, axis=0, keepdims=True))
         matrices, sides = _moments(problem, rows, roots)
@@ -170,15 +172,6 @@ class Preconditioner:
             inverse = self._inverse[0]
             return (vectors @ inverse.T) @ inverse
         return (self._inverse.mT @ (self._inverse @ vectors[:, :, None]))[:, :, 0]
-
-
-def _all_alike(xp, weights) -> bool:
-    """Whether one matrix serves all outputs, as where all scores are zero."""
-    return bool(xp.all(weights[1:] == weights[:1]))
-
-
-def _rows_each(n_features: int) -> int:
-    return next((each for most, each in _ROWS_EACH if n_features <= most), 2)
 
 
 def _moments(problem, rows, roots):
@@ -411,14 +404,11 @@ def _source(arrays, data, memory, order):
     there = None if order is None else arrays.asarray(order)
     if arrays.holds(X) and arrays.is_gpu:
         return DeviceSource(arrays, X, there)
-    if not issparse(X) and X.shape[0] * X.shape[1] * _item_bytes(X) <= _FOR_X * memory:
+    item_bytes = X.element_size() if is_torch(X) else min(X.dtype.itemsize, 4)
+    if not issparse(X) and X.shape[0] * X.shape[1] * item_bytes <= _FOR_X * memory:
         X = arrays.asarray(X if is_torch(X) or X.dtype != np.float64 else X.astype(np.float32))
         return DeviceSource(arrays, X, there)
     X = on_host(X)
     if order is None:
         return HostSource(arrays, lambda: iter((X,)), data.n_rows, X)
     return HostSource(arrays, lambda: (X[order[i : i + 2**16]] for i in range(0, len(order), 2**16)), data.n_rows)
-
-
-def _item_bytes(X):
-    return X.element_size() if is_torch(X) else min(X.dtype.itemsize, 4)
