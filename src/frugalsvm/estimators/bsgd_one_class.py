@@ -5,6 +5,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._locks import shared
 from frugalsvm.budgeted.one_class import (
+    ScoreWindow,
     factor_of,
     learn_watching,
     new_window,
@@ -213,6 +214,11 @@ class BSGDOneClassSVM(DetectsOutliers, FitsAndFollows, BudgetedSGD):
         return note_scores(self._window, scores, self.nu, self._rate)
 
     # --- what was learned ---------------------------------------------------------------------------------
+
+    @property
+    def score_window(self) -> ScoreWindow:
+        """The latest scores, and what was taken from them."""
+        return self._window
 
     @property
     def offset_(self):

@@ -15,11 +15,14 @@ from frugalsvm.export._c_rows import needs_strings, row_function, row_sizes, row
 from frugalsvm.export._c_tables import Names
 from frugalsvm.export._files import write_file
 from frugalsvm.export.extraction import plain_model
+from frugalsvm.export.learning_c.plan import plan_of
+from frugalsvm.export.learning_c.writing import learner_texts
 from frugalsvm.export.models import PlainModel, checked_dtype, refuse_cells, warn_of_rounding
 
 __all__ = ["to_c"]
 
 _LARGEST = 32 * 2**20  # bytes of tables
+_STARTS = ("model", "empty")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*", re.ASCII)
 # A header of the model with one of these names could be taken for the one of C.
 _HEADERS = {
@@ -36,6 +39,8 @@ def to_c(
     name: str = "model",
     dtype="float32",
     explain: bool = False,
+    learn: bool = False,
+    start: str = "model",
 ) -> tuple[Path, Path]:
     """Write the model as C99: ``<name>.h`` and ``<name>.c``.
 
@@ -71,6 +76,13 @@ def to_c(
         add up to the scores, or to the values of the pairs of classes where these vote. It takes three numbers of the
         stack for each feature. For the kernels "rbf", "laplacian", "chi2", "linear" and "intersection", and rows of
         numbers.
+    learn : bool, default=False
+        Whether the model goes on learning in C: `BSGDClassifier`, `BSGDRegressor`, `BSGDOneClassSVM` and
+        `BudgetedPerceptron`, alone or in a `StreamPipeline`, whose scaling stays as it is. All of the learner is in one
+        struct, ``<name>_context``; there are ``<name>_init``, ``_learn``, ``_predict``, ``_scores``, ``_save`` and
+        ``_load``, and `read_state` takes what was learned back to Python. See :ref:`learn-on-the-chip`.
+    start : {"model", "empty"}, default="model"
+        What a learner begins with: the model as it was trained, or none, with its kernel, classes and scaling.
 
     Returns
     -------
@@ -91,13 +103,35 @@ def to_c(
     """
     dtype = checked_dtype(dtype)
     _check_name(name)
+    if start not in _STARTS:
+        raise ParameterError("start", start, "'model' or 'empty'")
+    if learn:
+        if explain:
+            raise ValueError("explain=True is for models that do not learn in C: leave one of explain and learn out.")
+        header, source = _learner(estimator, name, dtype, start)
+    else:
+        header, source = _predictor(estimator, name, dtype, explain)
+    return _written(Path(folder), name, header, source)
+
+
+def _predictor(estimator, name, dtype, explain):
+    """The texts of a model that predicts."""
     model = plain_model(estimator)
     _check_size(model, dtype)
     if explain:
         refuse_cells(model, "explain=True is", "leave it out")
     warn_of_rounding(model, dtype)
-    header, source = c_texts(model, name, dtype, explain=explain)
-    folder = Path(folder)
+    return c_texts(model, name, dtype, explain=explain)
+
+
+def _learner(estimator, name, dtype, start):
+    """The texts of a model that learns."""
+    plan = plan_of(estimator)
+    return learner_texts(plan, plan if start == "model" else plan.emptied(), name, dtype)
+
+
+def _written(folder, name, header, source):
+    """Write the two files into a folder, which is made if it does not exist."""
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:
