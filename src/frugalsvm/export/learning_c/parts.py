@@ -80,7 +80,7 @@ def kernel_piece(kernel: Any, n_features: int, dtype: np.dtype, *, exact: bool) 
     own = _KERNELS[type(kernel)](kernel, dtype)
     pairs = "distances" if isinstance(kernel, Laplacian) else "products"
     example = f"of_few_{pairs}" if 1 < n_features <= FEW_FEATURES else "in_order"
-    files = [f"pairs/{pairs}.c", "pairs/in_order.c", f"pairs/example_{example}.c", f"kernels/{own.name}.c"]
+    files = [f"pairs/{pairs}.c", f"pairs/example_{example}.c", f"kernels/{own.name}.c"]
     constants: dict[str, Any] = dict(own.words)
     if exact:
         files.append(f"kernels/{own.name}_exact.c")

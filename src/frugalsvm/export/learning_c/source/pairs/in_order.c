@@ -1,9 +1,0 @@
-/* A support vector and another row, feature by feature. */
-static real slot_pair(const real *x, const real *z)
-{
-    real sum = 0;
-    int f;
-    for (f = 0; f < N_FEATURES; ++f)
-        sum += pair_term(x[f], z[f]);
-    return sum;
-}
