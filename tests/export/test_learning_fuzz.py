@@ -12,6 +12,16 @@ from frugalsvm.export import to_c
 SANITIZERS = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-static-libasan"]
 
 
+@pytest.fixture(autouse=True)
+def sanitizers(tmp_path):
+    """Skip where the compiler has none."""
+    (tmp_path / "nothing.c").write_text("int main(void) { return 0; }\n")
+    try:
+        compiled_with(*SANITIZERS, "-o", str(tmp_path / "nothing"), str(tmp_path / "nothing.c"))
+    except subprocess.CalledProcessError:
+        pytest.skip("the compiler has no sanitizers here")
+
+
 def fuzz(name, dtype, folder, n_calls):
     model, n_targets = CASES[name]
     X, score = stream_for(n_targets, 3)
@@ -20,10 +30,7 @@ def fuzz(name, dtype, folder, n_calls):
     driver = Path(__file__).with_name("learning_fuzz.c").read_text()
     driver = re.sub(r"\bNAME_", "MODEL_", re.sub(r"\bname_", "model_", driver)).replace("FUZZED", '"model.c"')
     (folder / "fuzz.c").write_text(driver)
-    try:
-        compiled_with(*SANITIZERS, "-o", str(folder / "fuzz"), str(folder / "fuzz.c"), "-lm")
-    except subprocess.CalledProcessError:
-        pytest.skip("the compiler has no sanitizers here")
+    compiled_with(*SANITIZERS, "-o", str(folder / "fuzz"), str(folder / "fuzz.c"), "-lm")
     done = subprocess.run([str(folder / "fuzz"), str(n_calls), "1"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
 
