@@ -92,15 +92,18 @@ class LearnerInC:
         compiled_with(*flags, "-shared", "-fPIC", "-o", str(library), str(self.source), "-lm")
         self.loaded, self.name, self.dtype = ctypes.CDLL(str(library)), name, np.dtype(dtype)
         self.sizes = {key: int(self._size(key)) for key in ("N_FEATURES", "N_OUTPUTS", "BUDGET", "STATE_BYTES")}
-        self.loaded[f"{name}_predict"].restype = ctypes.c_int
         self.is_regressor = "_N_TARGETS" in self.header.read_text()
         if self.is_regressor:
-            self.loaded[f"{name}_predict"].restype = ctypes.c_double
+            getattr(self.loaded, f"{name}_predict").restype = ctypes.c_double
         self.context = ctypes.create_string_buffer(self.context_bytes(folder))
         self("init")
 
     def _size(self, key):
-        (line,) = [each for each in self.header.read_text().splitlines() if each.startswith(f"#define {self.name.upper()}_{key} ")]
+        (line,) = [
+            each
+            for each in self.header.read_text().splitlines()
+            if each.startswith(f"#define {self.name.upper()}_{key} ")
+        ]
         return line.split()[-1]
 
     def context_bytes(self, folder):
@@ -108,13 +111,13 @@ class LearnerInC:
         source, program = Path(folder) / f"{self.name}_size.c", Path(folder) / f"{self.name}_size"
         source.write_text(
             f'#include <stdio.h>\n#include "{self.name}.h"\n'
-            f"int main(void) {{ return printf(\"%zu\\n\", sizeof({self.name}_context)) < 0; }}\n"
+            f'int main(void) {{ return printf("%zu\\n", sizeof({self.name}_context)) < 0; }}\n'
         )
         compiled_with("-o", str(program), str(source))
         return int(subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout)
 
     def __call__(self, what, *arguments):
-        return self.loaded[f"{self.name}_{what}"](self.context, *arguments)
+        return getattr(self.loaded, f"{self.name}_{what}")(self.context, *arguments)
 
     def learn(self, x, y=None):
         x = np.ascontiguousarray(x, self.dtype)

@@ -35,7 +35,9 @@ def fuzz(name, dtype, folder, n_calls):
     assert done.returncode == 0, done.stderr[-2000:]
 
 
-@pytest.mark.parametrize(("name", "dtype"), [("merge, 3 classes", "float32"), ("project", "float64"), ("one class", "float64")])
+@pytest.mark.parametrize(
+    ("name", "dtype"), [("merge, 3 classes", "float32"), ("project", "float64"), ("one class", "float64")]
+)
 def test_hostile_calls(name, dtype, tmp_path):
     fuzz(name, dtype, tmp_path, 10_000)
 

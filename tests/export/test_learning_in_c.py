@@ -261,7 +261,6 @@ class TestRefusals:
             to_c(BudgetedPerceptron("silk", 8, gamma=1.0).partial_fit(X, y), tmp_path, learn=True)
 
     def test_others(self, trained, tmp_path):
-        X, y = stream()
         with pytest.raises(TypeError, match=r"learn=True is for BSGDClassifier, .*, not for ASSETClassifier"):
             to_c(ASSETClassifier(), tmp_path, learn=True)
         with pytest.raises(ValueError, match="start"):
@@ -293,4 +292,3 @@ def test_outliers(tmp_path):
     assert learner.predict([9.0, 9.0]) == -1
     assert learner.predict([np.nan, 0.0]) == 0
     assert read_state(model, learner.save()).offset_ != model.offset_
-

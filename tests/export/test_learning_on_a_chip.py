@@ -13,7 +13,13 @@ from frugalsvm.export import to_c
 
 PROGRAM = Path(__file__).resolve().parents[2] / "examples" / "chip"
 CORTEX_M4 = ["-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"]
-MAKE = ["-nostartfiles", "--specs=nosys.specs", "-ffunction-sections", "-Wl,--gc-sections", "-Wl,--no-warn-rwx-segments"]
+MAKE = [
+    "-nostartfiles",
+    "--specs=nosys.specs",
+    "-ffunction-sections",
+    "-Wl,--gc-sections",
+    "-Wl,--no-warn-rwx-segments",
+]
 MACHINE = ["-M", "mps2-an386", "-nographic", "-semihosting", "-icount", "shift=0"]
 TICK = 40  # instructions: the clock of this machine has 25 MHz, and -icount shift=0 has 1000
 

@@ -15,6 +15,8 @@ from frugalsvm.export._c_rows import needs_strings, row_function, row_sizes, row
 from frugalsvm.export._c_tables import Names
 from frugalsvm.export._files import write_file
 from frugalsvm.export.extraction import plain_model
+from frugalsvm.export.fixed_c.model import check_precision
+from frugalsvm.export.fixed_c.writing import fixed_texts
 from frugalsvm.export.learning_c.plan import plan_of
 from frugalsvm.export.learning_c.writing import learner_texts
 from frugalsvm.export.models import PlainModel, checked_dtype, refuse_cells, warn_of_rounding
@@ -41,6 +43,8 @@ def to_c(
     explain: bool = False,
     learn: bool = False,
     start: str = "model",
+    precision: str | None = None,
+    judge: tuple[Any, Any] | None = None,
 ) -> tuple[Path, Path]:
     """Write the model as C99: ``<name>.h`` and ``<name>.c``.
 
@@ -83,6 +87,11 @@ def to_c(
         ``_load``, and `read_state` takes what was learned back to Python. See :ref:`learn-on-the-chip`.
     start : {"model", "empty"}, default="model"
         What a learner begins with: the model as it was trained, or none, with its kernel, classes and scaling.
+    precision : {"int8", "int16"}, default=None
+        For chips without an FPU: a model of the kernel "rbf" in whole numbers of this size, whose scores are computed
+        without floats. ``<name>_quantize`` makes whole numbers of a row. See :ref:`fixed-point`.
+    judge : pair of arrays, default=None
+        Rows and their targets, with which the header says how accurate a model in whole numbers is.
 
     Returns
     -------
@@ -105,7 +114,14 @@ def to_c(
     _check_name(name)
     if start not in _STARTS:
         raise ParameterError("start", start, "'model' or 'empty'")
-    if learn:
+    if precision is not None:
+        check_precision(precision)
+        if learn or explain:
+            raise ValueError("precision is for models that predict: leave out precision, or learn and explain.")
+        model = plain_model(estimator)
+        _check_size(model, dtype)
+        header, source = fixed_texts(model, name, precision, judge)
+    elif learn:
         if explain:
             raise ValueError("explain=True is for models that do not learn in C: leave one of explain and learn out.")
         header, source = _learner(estimator, name, dtype, start)

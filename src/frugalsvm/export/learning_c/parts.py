@@ -5,6 +5,7 @@ learn in C.
 """
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from frugalsvm.budgeted.projection import Project
 from frugalsvm.budgeted.projectron import Projectron
 from frugalsvm.core.dense_sources import FEW_FEATURES
 from frugalsvm.core.fastmath import FARTHEST, LOG2E
-from frugalsvm.core.kernels import ROUNDING, RBF, Laplacian, Linear, Matern12, Matern32, Matern52
+from frugalsvm.core.kernels import RBF, ROUNDING, Laplacian, Linear, Matern12, Matern32, Matern52
 from frugalsvm.core.losses import BinaryHinge, MulticlassHinge
 from frugalsvm.core.one_class import OneClass
 from frugalsvm.core.residuals import Residual, Residuals
@@ -23,6 +24,7 @@ from frugalsvm.core.schedules import Forgetting, Implicit, Norma, Pegasos, Perce
 
 __all__ = ["Piece", "kernel_piece", "loss_piece", "number_piece", "policy_piece", "schedule_piece", "supported"]
 
+_NONE: Mapping[str, Any] = MappingProxyType({})
 _STEEPNESS = {Matern12: 1.0, Matern32: 3.0, Matern52: 5.0}
 _BEFORE_EXP = {
     Matern12: "({one})",
@@ -35,9 +37,9 @@ class Piece(NamedTuple):
     """What a part adds to a learner."""
 
     files: tuple[str, ...]  # in their order
-    constants: Mapping[str, Any] = {}  # numbers in double, or expressions as text
-    reals: Mapping[str, float] = {}  # numbers in the type of the rows
-    tables: Mapping[str, Any] = {}  # arrays of doubles
+    constants: Mapping[str, Any] = _NONE  # numbers in double, or expressions as text
+    reals: Mapping[str, float] = _NONE  # numbers in the type of the rows
+    tables: Mapping[str, Any] = _NONE  # arrays of doubles
     fields: tuple[str, ...] = ()  # of the context
     state: tuple[str, str] | None = None  # a file and a function of it, for what it keeps in a state
 
@@ -70,9 +72,9 @@ class _Kernel(NamedTuple):
     """The C file of a kernel and its constants: numbers of the rows' type, and what the exact one takes in double."""
 
     name: str
-    reals: dict[str, float] = {}
-    exact: dict[str, Any] = {}
-    words: dict[str, str] = {}
+    reals: Mapping[str, float] = _NONE
+    exact: Mapping[str, Any] = _NONE
+    words: Mapping[str, str] = _NONE
 
 
 def kernel_piece(kernel: Any, n_features: int, dtype: np.dtype, *, exact: bool) -> Piece:

@@ -2,15 +2,15 @@
 
 All numbers have their least significant byte first. In this order:
 
-================================== ====================================================================================
+================================== ===================================================================================
 FSVM, version, digest              4 bytes each, and 8 that tell the model: its kernel, sizes, classes, scaling, ...
 scale, error_sum                   doubles
 n_seen, n_updates, n_maintenance,
 n_kernel_values, n_slots           8 bytes each
-for each slot in use               its row and norm (float or double); its coefficients and its size (doubles), its birth
+for each slot in use               row and norm (float or double), coefficients and size (doubles), birth (8 bytes)
 what the policy and the loss keep  the inverse of projections, a random generator, a window of scores
 checksum                           CRC-32, 4 bytes
-================================== ====================================================================================
+================================== ===================================================================================
 
 The size of a context in RAM is `context_bytes`, that of the largest state `state_bytes`.
 """

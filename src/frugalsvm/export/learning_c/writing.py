@@ -1,9 +1,5 @@
 """The header and the source file of a learner, put together from the C files of its parts."""
 
-import re
-from functools import cache
-from importlib import resources
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,7 +7,7 @@ import numpy as np
 from frugalsvm._version import __version__
 from frugalsvm.core.dense_scores import largest_size
 from frugalsvm.export._c_code import label_declaration, label_literals
-from frugalsvm.export._c_tables import NUMBERS_IN_A_LINE
+from frugalsvm.export._c_files import PLACES, c_file, filled, named, table
 from frugalsvm.export.learning_c.parts import (
     Piece,
     kernel_piece,
@@ -28,7 +24,7 @@ __all__ = ["learner_texts"]
 _WORDS = {"class": "classifier", "number": "regressor", "nothing": "one-class machine"}
 _LARGEST_COEFFICIENT = {"float32": 1e30, "float64": 1e250}
 _BYTES_IN_A_LINE = 20
-_PLACES = SimpleNamespace(prefix="name", macro="NAME")  # what the model is called in the C files
+_DOUBLE = np.dtype(np.float64)
 
 
 def learner_texts(plan: Plan, initial: Plan, name: str, dtype: np.dtype) -> tuple[str, str]:
@@ -36,7 +32,7 @@ def learner_texts(plan: Plan, initial: Plan, name: str, dtype: np.dtype) -> tupl
     pieces = _pieces(plan, dtype)
     header, source = _header(plan, pieces, dtype), _source(plan, initial, pieces, dtype)
     words = f"/* Made by frugalsvm {__version__}: {_WORDS[plan.kind]} that learns, {_parts_in_words(plan)}. */\n"
-    return words + _named(header, name), words + _named(source, name)
+    return words + named(header, name), words + named(source, name)
 
 
 def _parts_in_words(plan):
@@ -45,22 +41,8 @@ def _parts_in_words(plan):
     return f"{plan.n_features} features, budget {plan.budget}: {names}"
 
 
-@cache
 def _file(path: str) -> str:
-    return (resources.files("frugalsvm.export.learning_c") / "source" / path).read_text().rstrip("\n")
-
-
-def _named(text: str, name: str) -> str:
-    """The text with the names of the model: ``name_x`` is a function or type, ``NAME_X`` a constant."""
-    text = re.sub(r"\bname(?=_|\.h)", name, text)
-    return re.sub(r"\bNAME(?=_)", name.upper(), text)
-
-
-def _filled(text: str, **places: str) -> str:
-    """The text with its ``@places@`` filled; a line with nothing to be filled in goes."""
-    for place, value in places.items():
-        text = re.sub(rf"@{place}@\n" if not value else rf"@{place}@", lambda _, v=value: v, text)
-    return text
+    return c_file("learning_c", path)
 
 
 def _pieces(plan: Plan, dtype: np.dtype) -> list[Piece]:
@@ -96,12 +78,14 @@ def _header(plan, pieces, dtype):
         sizes |= {"WINDOW": len(plan.window.scores), "NO_CLASS": "0"}
     interface = _file(f"targets/{plan.kind}.h")
     if plan.classes is not None:
-        interface = f"extern const {label_declaration(plan, _PLACES)};\n\n{interface}"
-    return _filled(
+        interface = f"extern const {label_declaration(plan, PLACES)};\n\n{interface}"
+    fields = [field for piece in pieces for field in piece.fields]
+    fields.sort(key=lambda field: field.startswith("float"))  # behind those of 8 bytes, which need no padding then
+    return filled(
         _file("header.h"),
         sizes="\n".join(f"#define NAME_{key} {value}" for key, value in sizes.items()),
         real=_real(dtype),
-        fields="\n".join(f"    {field}" for piece in pieces for field in piece.fields),
+        fields="\n".join(f"    {field}" for field in fields),
         interface=interface,
     ) + "\n"  # fmt: skip
 
@@ -118,7 +102,7 @@ def _source(plan, initial, pieces, dtype):
     for piece in pieces:
         texts += map(_file, piece.files)
     target = "target" if plan.kind == "nothing" else "const target"
-    texts += [_filled(_file("step.c"), target=target), *_row_texts(plan), *_target_texts(plan)]
+    texts += [filled(_file("step.c"), target=target), *_row_texts(plan), *_target_texts(plan)]
     texts += _state_texts(plan, initial, pieces, dtype)
     return "\n\n".join(text for text in texts if text) + "\n"
 
@@ -140,7 +124,7 @@ def _constants(plan, pieces, dtype):
     return "\n".join(lines)
 
 
-def _in_c(value: Any, dtype: Any = np.dtype(np.float64)) -> str:
+def _in_c(value: Any, dtype: np.dtype = _DOUBLE) -> str:
     """A number as the shortest decimals that give it back, in parentheses if it is negative; text as it is."""
     if isinstance(value, str):
         return value
@@ -151,7 +135,7 @@ def _in_c(value: Any, dtype: Any = np.dtype(np.float64)) -> str:
 def _tables(plan, pieces, dtype):
     """Constant arrays."""
     if plan.classes is not None:
-        yield f"const {label_declaration(plan, _PLACES)} = {{{', '.join(label_literals(plan))}}};"
+        yield f"const {label_declaration(plan, PLACES)} = {{{', '.join(label_literals(plan))}}};"
     doubles = {key: value for piece in pieces for key, value in piece.tables.items()}
     if plan.class_weights is not None:
         doubles["class_weight"] = plan.class_weights
@@ -161,18 +145,11 @@ def _tables(plan, pieces, dtype):
     if plan.origin is not None:
         doubles["row_origin"] = plan.origin
     for key, values in doubles.items():
-        yield _table("double", key, map(_in_c, values))
+        yield table("double", key, map(_in_c, values))
     if plan.filling is not None:
-        yield _table("real", "row_filling", (_in_c(value, dtype) for value in plan.filling))
+        yield table("real", "row_filling", (_in_c(value, dtype) for value in plan.filling))
     if plan.quantile_order is not None:
-        yield _table("int", "quantile_place", map(str, plan.quantile_order.tolist()))
-
-
-def _table(kind, name, literals, in_a_line=NUMBERS_IN_A_LINE):
-    literals = list(literals)
-    lines = (", ".join(literals[k : k + in_a_line]) for k in range(0, len(literals), in_a_line))
-    inner = ",\n    ".join(lines)
-    return f"static const {kind} {name}[{len(literals)}] = {{\n    {inner}\n}};"
+        yield table("int", "quantile_place", map(str, plan.quantile_order.tolist()))
 
 
 def _row_texts(plan):
@@ -185,8 +162,8 @@ def _row_texts(plan):
     if plan.origin is not None:
         yield _file("rows/relative.c")
         seen.append("        value = relative(value, f);")
-    filled = "" if plan.filling is None else "        value = value != value ? row_filling[f] : value; /* NaN */"
-    yield _filled(_file("rows/take_row.c"), filled=filled, seen="\n".join(seen))
+    filling = "" if plan.filling is None else "        value = value != value ? row_filling[f] : value; /* NaN */"
+    yield filled(_file("rows/take_row.c"), filling=filling, seen="\n".join(seen))
 
 
 def _target_texts(plan):
@@ -197,7 +174,7 @@ def _target_texts(plan):
     if plan.quantile_order is not None:
         yield _file("targets/sort.c")
     sort = "" if plan.quantile_order is None else "    sort_quantiles(scores);"
-    yield _filled(_file(f"targets/{plan.kind}.c"), learn=learn, sort=sort)
+    yield filled(_file(f"targets/{plan.kind}.c"), learn=learn, sort=sort)
 
 
 def _state_texts(plan, initial, pieces, dtype):
@@ -208,5 +185,5 @@ def _state_texts(plan, initial, pieces, dtype):
     for path, _ in kept:
         yield _file(path)
     data = bytes_of(initial, dtype)
-    yield _table("unsigned char", "initial_state", map(str, data), _BYTES_IN_A_LINE)
-    yield _filled(_file("state.c"), visits="\n".join(f"    {visit}(self, state);" for _, visit in kept))
+    yield table("unsigned char", "initial_state", map(str, data), _BYTES_IN_A_LINE)
+    yield filled(_file("state.c"), visits="\n".join(f"    {visit}(self, state);" for _, visit in kept))

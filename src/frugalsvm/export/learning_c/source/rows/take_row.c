@@ -4,7 +4,7 @@ static int take_row(context *self, const real *x)
     int f;
     for (f = 0; f < N_FEATURES; ++f) {
         real value = x[f];
-@filled@
+@filling@
         if (!(value >= -REAL_MAX && value <= REAL_MAX))
             return NAME_BAD_ROW;
 @seen@

@@ -1,0 +1,40 @@
+"""C files with places to fill in: ``@place@``, and names of the model, ``name_x`` and ``NAME_X``."""
+
+import re
+from collections.abc import Iterable
+from functools import cache
+from importlib import resources
+from types import SimpleNamespace
+
+from frugalsvm.export._c_tables import NUMBERS_IN_A_LINE
+
+__all__ = ["PLACES", "c_file", "filled", "named", "table"]
+
+PLACES = SimpleNamespace(prefix="name", macro="NAME")  # what the model is called in these files
+
+
+@cache
+def c_file(package: str, path: str) -> str:
+    """A file in the folder ``source`` of a package of `frugalsvm.export`."""
+    return (resources.files(f"frugalsvm.export.{package}") / "source" / path).read_text().rstrip("\n")
+
+
+def named(text: str, name: str) -> str:
+    """The text with the names of the model: ``name_x`` is a function or type, ``NAME_X`` a constant."""
+    text = re.sub(r"\bname(?=_|\.h)", name, text)
+    return re.sub(r"\bNAME(?=_)", name.upper(), text)
+
+
+def filled(text: str, **places: str) -> str:
+    """The text with its ``@places@`` filled; a line with nothing to be filled in goes."""
+    for place, value in places.items():
+        text = re.sub(rf"@{place}@\n" if not value else rf"@{place}@", lambda _, v=value: v, text)
+    return text
+
+
+def table(kind: str, name: str, literals: Iterable[str], in_a_line: int = NUMBERS_IN_A_LINE) -> str:
+    """The definition of a constant array."""
+    literals = list(literals)
+    lines = (", ".join(literals[k : k + in_a_line]) for k in range(0, len(literals), in_a_line))
+    inner = ",\n    ".join(lines)
+    return f"static const {kind} {name}[{len(literals)}] = {{\n    {inner}\n}};"
