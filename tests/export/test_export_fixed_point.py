@@ -110,7 +110,7 @@ def test_outliers_and_numbers(tmp_path):
     y = X[:, 0] ** 2
     regressor = BSGDRegressor(budget=30, gamma=0.5, random_state=0).fit(X, y)
     to_c(regressor, tmp_path, name="square", precision="int16", judge=(X, y))
-    found = re.search(r"error on 2000 rows: ([\d.]+), in float ([\d.]+)", (tmp_path / "square.h").read_text())
+    found = re.search(r"error on 2000 rows: ([\d.]+), in float ([\d.]+)\. ", (tmp_path / "square.h").read_text())
     assert found is not None
     assert float(found[1]) == pytest.approx(float(found[2]), rel=0.02)
 

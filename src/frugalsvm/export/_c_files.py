@@ -28,7 +28,7 @@ def named(text: str, name: str) -> str:
 def filled(text: str, **places: str) -> str:
     """The text with its ``@places@`` filled; a line with nothing to be filled in goes."""
     for place, value in places.items():
-        text = re.sub(rf"@{place}@\n" if not value else rf"@{place}@", lambda _, v=value: v, text)
+        text = text.replace(f"@{place}@" if value else f"@{place}@\n", value)
     return text
 
 

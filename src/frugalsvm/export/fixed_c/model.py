@@ -94,9 +94,9 @@ def fixed_model(model: PlainModel, precision: str) -> FixedModel:
     largest = float(np.abs(model.coefficients).max()) or 1.0
     unit = largest / sizes.coefficient / 2.0**30
     steepness, shift = _steepness(model.gamma * LOG2E * step**2)
-    limits = np.full((2, width), _ROW) * np.array([[-1], [1]])
+    least, most = np.full(width, -_ROW), np.full(width, _ROW)
     if model.bounds is not None:
-        limits = np.clip(np.round(((model.bounds - mean) / scale - middle) / step), -_ROW, _ROW)
+        least, most = np.clip(np.round(((model.bounds - mean) / scale - middle) / step), -_ROW, _ROW)
     return FixedModel(
         np.round((vectors - middle) / step).astype(sizes.dtype),
         np.round(model.coefficients / largest * sizes.coefficient).astype(sizes.dtype),
@@ -107,7 +107,8 @@ def fixed_model(model: PlainModel, precision: str) -> FixedModel:
         int((_FARTHEST << 16 << shift) // steepness),
         (mean + scale * middle).astype(np.float32),
         (1.0 / (scale * step)).astype(np.float32),
-        *limits.astype(np.int16),
+        least.astype(np.int16),
+        most.astype(np.int16),
         None if model.filling is None else model.filling.astype(np.float32),
     )
 

@@ -46,7 +46,10 @@ class Piece(NamedTuple):
 
 def supported(table: str) -> tuple[type, ...]:
     """The types of parts that can learn in C."""
-    return tuple({"kernel": _KERNELS, "loss": _LOSSES, "schedule": _SCHEDULES, "policy": _POLICIES}[table])
+    tables: dict[str, dict[type, Any]] = {
+        "kernel": _KERNELS, "loss": _LOSSES, "schedule": _SCHEDULES, "policy": _POLICIES,
+    }  # fmt: skip
+    return tuple(tables[table])
 
 
 # --- numbers --------------------------------------------------------------------------------------------------
@@ -112,7 +115,7 @@ def _linear(kernel, dtype):
     return _Kernel("linear")
 
 
-_KERNELS = {
+_KERNELS: dict[type, Any] = {
     RBF: _rbf, Laplacian: _laplacian, Matern12: _matern, Matern32: _matern, Matern52: _matern, Linear: _linear,
 }  # fmt: skip
 
@@ -139,7 +142,7 @@ _WINDOW_FIELDS = (
     "double threshold, offset, due;",
     "double window[NAME_WINDOW]; /* the latest scores, in a ring */",
 )
-_LOSSES = {
+_LOSSES: dict[type, Any] = {
     BinaryHinge: lambda loss: Piece(("losses/binary_hinge.c",)),
     MulticlassHinge: lambda loss: Piece(("losses/multiclass_hinge.c",)),
     Residual: _residuals,
@@ -163,7 +166,7 @@ def schedule_piece(schedule: Any, *, has_margins: bool) -> Piece:
     return Piece((f"schedules/{name}.c", *folds, *sizes), {f"SCHEDULE_{key}": float(v) for key, v in values.items()})
 
 
-_SCHEDULES = {
+_SCHEDULES: dict[type, Any] = {
     Pegasos: lambda s: ("pegasos", "subgradient", {"LAMBDA": s.lam}),
     Forgetting: lambda s: ("forgetting", "subgradient", {"LAMBDA": s.lam, "CLOCK": s.clock}),
     Norma: lambda s: ("norma", "subgradient", {"LAMBDA": s.lam, "ETA0": s.eta0}),
@@ -219,7 +222,7 @@ def _forget(policy, n_outputs):
     return Piece(("policies/forgetron.c",), fields=("double spoiled;",), state=state)
 
 
-_POLICIES = {
+_POLICIES: dict[type, Any] = {
     Merge: _merge,
     Remove: lambda policy, n_outputs: Piece(("policies/remove.c",)),
     Project: _project,

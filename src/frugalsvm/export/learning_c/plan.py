@@ -83,7 +83,7 @@ class Plan(NamedTuple):
 
     @property
     def budget(self) -> int:
-        return int(self.learner.parts.policy.budget)
+        return int(self.learner.budget or 0)
 
     @property
     def n_features(self) -> int:

@@ -126,8 +126,8 @@ def digest_of(plan: Plan, dtype: np.dtype) -> int:
     parts = plan.learner.parts
     numbers: list[Any] = [dtype.str, plan.n_features, plan.n_outputs, plan.kind, plan.nu, plan.rate]
     for part in (parts.kernel, parts.schedule, parts.policy):
-        own = {key: float(value) for key, value in part._asdict().items() if np.isscalar(value)}
-        numbers.append((type(part).__name__, sorted(own.items())))
+        own: dict[str, Any] = {key: value for key, value in part._asdict().items() if np.isscalar(value)}
+        numbers.append((type(part).__name__, sorted((key, float(value)) for key, value in own.items())))
     digest = hashlib.blake2b(repr(numbers).encode(), digest_size=8)
     arrays = [plan.class_weights, plan.quantile_order, plan.filling, plan.origin]
     arrays += [None if plan.window is None else np.array([len(plan.window.scores)])]
