@@ -265,7 +265,7 @@ class TestRefusals:
             to_c(ASSETClassifier(), tmp_path, learn=True)
         with pytest.raises(ValueError, match="start"):
             to_c(trained[0], tmp_path, learn=True, start="full")
-        with pytest.raises(ValueError, match="leave one of explain and learn out"):
+        with pytest.raises(ValueError, match="leave out explain or learn"):
             to_c(trained[0], tmp_path, learn=True, explain=True)
 
 
