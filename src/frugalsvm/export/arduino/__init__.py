@@ -19,9 +19,9 @@ def write_library(
     example = library / "examples" / name
     for each in (folder, library, library / "src", library / "examples", example):
         each.mkdir(exist_ok=True)
-    for each in _FILES:
-        text = filled(c_file("arduino", each), name=name, version=_plain_version())
-        write_file(library / each, text + "\n")
+    for file in _FILES:
+        text = filled(c_file("arduino", file), name=name, version=_plain_version())
+        write_file(library / file, text + "\n")
     write_file(example / f"{name}.ino", named(filled(c_file("arduino", f"{sketch}.ino"), real=real), name) + "\n")
     return write_file(library / "src" / f"{name}.h", header), write_file(library / "src" / f"{name}.c", source)
 
