@@ -77,7 +77,7 @@ def to_c(
         stack for each feature. For the kernels "rbf", "laplacian", "chi2", "linear" and "intersection", and rows of
         numbers.
     learn : bool, default=False
-        Whether the model goes on learning in C: `BSGDClassifier`, `BSGDRegressor`, `BSGDOneClassSVM` and
+        Whether the model continues to learn in C: `BSGDClassifier`, `BSGDRegressor`, `BSGDOneClassSVM` and
         `BudgetedPerceptron`, alone or in a `StreamPipeline`, whose scaling stays as it is. All of the learner is in one
         struct, ``<name>_context``; there are ``<name>_init``, ``_learn``, ``_predict``, ``_scores``, ``_save`` and
         ``_load``, and `read_state` takes what was learned back to Python. See :ref:`learn-on-the-chip`.

@@ -1,4 +1,4 @@
-"""What of a fitted model a device needs to go on learning, as plain numbers; what it cannot have is refused."""
+"""What of a fitted model a device needs to learn more, as plain numbers; what it cannot have is refused."""
 
 from typing import Any, NamedTuple
 

@@ -59,7 +59,7 @@ def write_state(model: Any, *, dtype="float32") -> bytes:
 
 
 def read_state(model: Any, state: bytes | str | os.PathLike[str]) -> Any:
-    """The model that a device has made of an exported one, to predict and to go on learning in Python.
+    """The model that a device has made of an exported one, to predict and to learn more in Python.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def read_state(model: Any, state: bytes | str | os.PathLike[str]) -> Any:
     >>> model = BSGDClassifier(budget=20, gamma=8.0, random_state=0).fit(X, y)
     >>> state = write_state(model, dtype="float64")  # in the place of a device
     >>> len(state), read_state(model, state).t_
-    (1008, 1000)
+    (1036, 1000)
     """
     data = state if isinstance(state, bytes) else Path(state).read_bytes()
     plan = plan_of(model)
