@@ -33,7 +33,7 @@ VARIABLES = {  # constants of an exported learner that are variables in the page
 DECLARED = "\nextern uint32_t play_budget;\nextern float play_gamma, play_twice_gamma;\n"
 DECLARED += "extern double play_exact_gamma, play_lambda, play_clock;\n"
 FLAGS = ["-std=c99", "-O2", "-fno-builtin", "-nostdlib", "-fvisibility=hidden", "-ffp-contract=off"]
-LINKED = ["-Wl,--no-entry", "-Wl,--export-dynamic", "-Wl,--allow-undefined", "-Wl,--strip-all", "-Wl,-z,stack-size=65536"]
+LINKED = ["-Wl,--no-entry", "-Wl,--export-dynamic", "-Wl,--strip-all", "-Wl,-z,stack-size=65536"]
 NOBODY = "<p>The playground is left out: this documentation was built without a compiler for WebAssembly.</p>"
 
 
