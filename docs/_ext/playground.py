@@ -1,8 +1,8 @@
 """The playground: exported learners as WebAssembly in a page, which learns what is clicked.
 
-``.. playground::`` puts it into a page. It is made of what ``to_c(learn=True)`` writes, compiled by clang and wasm-ld, or
-by the compiler of the package ``ziglang``; where neither is there, the page says so. ``python docs/_ext/playground.py
-FILE`` writes it as a page of its own.
+``.. playground::`` puts it into a page. It is made of what ``to_c(learn=True)`` writes, compiled by clang and wasm-ld,
+or by the compiler of the package ``ziglang``; where neither is there, the page says so.
+``python docs/_ext/playground.py FILE`` writes it as a page of its own.
 """
 
 import base64

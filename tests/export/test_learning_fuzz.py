@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from learning_support import CASES, begun, compiled_with, stream_for, targets_for
+from sklearn.base import clone
 
 from frugalsvm.export import to_c
 
@@ -25,7 +26,7 @@ def sanitizers(tmp_path):
 def fuzz(name, dtype, folder, n_calls):
     model, n_targets = CASES[name]
     X, score = stream_for(n_targets, 3)
-    model = begun(type(model)(**model.get_params()), X, targets_for(model, n_targets, X, score), 60)
+    model = begun(clone(model), X, targets_for(model, n_targets, X, score), 60)
     to_c(model, folder, learn=True, dtype=dtype)
     driver = Path(__file__).with_name("learning_fuzz.c").read_text()
     driver = re.sub(r"\bNAME_", "MODEL_", re.sub(r"\bname_", "model_", driver)).replace("FUZZED", '"model.c"')

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from learning_support import CASES, LearnerInC, begun, compiled_with, stream_for, targets_for
+from sklearn.base import clone
 
 from frugalsvm import ASSETClassifier, BSGDClassifier, BSGDOneClassSVM, BSGDRegressor, BudgetedPerceptron
 from frugalsvm.export import read_state, to_c, write_state
@@ -102,7 +103,7 @@ class TestMemory:
     def test_sizes_are_those_of_the_formulas(self, name, dtype, tmp_path):
         model, n_targets = CASES[name]
         X, score = stream_for(n_targets, 6, dtype=dtype)
-        model = begun(type(model)(**model.get_params()), X, targets_for(model, n_targets, X, score), 60)
+        model = begun(clone(model), X, targets_for(model, n_targets, X, score), 60)
         learner = LearnerInC(model, tmp_path, dtype=dtype)
         plan = plan_of(model)
         assert learner.context_bytes(tmp_path) == context_bytes(plan, np.dtype(dtype))
@@ -119,7 +120,7 @@ class TestMemory:
         """The sum over all functions is more than any chain of calls takes, as none calls itself."""
         model, n_targets = CASES[name]
         X, score = stream_for(n_targets, 6)
-        model = begun(type(model)(**model.get_params()), X, targets_for(model, n_targets, X, score), 60)
+        model = begun(clone(model), X, targets_for(model, n_targets, X, score), 60)
         _, source = to_c(model, tmp_path, learn=True)
         compiled_with("-c", "-fstack-usage", "-o", str(tmp_path / "model.o"), str(source))
         lines = (tmp_path / "model.su").read_text().splitlines()
@@ -243,6 +244,7 @@ class TestRefusals:
             (BSGDClassifier(gamma=1.0, half_life="auto", budget=8), "with half_life='auto'"),
             (BSGDClassifier(gamma=1.0, average=True, budget=8), "with average"),
             (BSGDClassifier(gamma=1.0, radius=3.0, budget=8), "with radius"),
+            (BSGDClassifier(gamma=1.0, calibrate="platt", budget=8), "with calibrate"),
             (BSGDClassifier(gamma=1.0, class_weight="balanced", budget=8), "with class_weight='balanced'"),
             (BSGDClassifier(gamma=1.0, metric=np.ones(5), budget=8), "with a metric"),
             (BSGDClassifier(kernel="poly", gamma=1.0, maintenance="remove", budget=8), "kernel Poly cannot"),

@@ -13,6 +13,7 @@ from frugalsvm.export.extraction import plain_model
 from frugalsvm.export.fixed_c.model import check_precision
 from frugalsvm.export.fixed_c.writing import fixed_texts
 from frugalsvm.export.learning_c.plan import plan_of
+from frugalsvm.export.learning_c.state import state_bytes
 from frugalsvm.export.learning_c.writing import learner_texts
 from frugalsvm.export.models import checked_dtype, refuse_cells, warn_of_rounding
 
@@ -114,13 +115,15 @@ def to_c(
     _check_options(explain, learn, start, precision, layout)
     if learn:
         plan = plan_of(estimator)
+        _check_size(plan.budget, plan.n_features, state_bytes(plan, dtype))
         if plan.quantile_order is None:
             warn_of_rounding(plain_model(estimator), dtype)
         header, source = learner_texts(plan, plan if start == "model" else plan.emptied(), name, dtype)
         sketch = plan.kind
     else:
         model, sketch = plain_model(estimator), "predictor"
-        _check_size(model, dtype)
+        n_bytes = (model.vectors.size + model.coefficients.size) * dtype.itemsize
+        _check_size(len(model.vectors), model.n_features, n_bytes)
         if precision is not None:
             header, source = fixed_texts(model, name, precision, judge)
         else:
@@ -163,12 +166,11 @@ def _made(folder):
     return folder
 
 
-def _check_size(model, dtype):
-    """Compilers take about a gigabyte of memory for tables of this size."""
-    n_bytes = (model.vectors.size + model.coefficients.size) * dtype.itemsize
+def _check_size(n_vectors, n_features, n_bytes):
+    """Compilers take about a gigabyte of memory for tables of the largest size."""
     if n_bytes > _LARGEST:
         raise ValueError(
-            f"The model has {len(model.vectors):,} vectors of {model.n_features} features: tables of "
+            f"The model has {n_vectors:,} vectors of {n_features} features: tables of "
             f"{n_bytes / 2**20:,.0f} MB, and C is for up to {_LARGEST // 2**20} MB. Train it with a budget or on fewer "
             "rows, or use frugalsvm.save."
         )

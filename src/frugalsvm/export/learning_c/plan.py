@@ -15,6 +15,7 @@ from frugalsvm.estimators.bsgd_one_class import BSGDOneClassSVM
 from frugalsvm.estimators.bsgd_regressor import BSGDRegressor
 from frugalsvm.estimators.perceptron import BudgetedPerceptron
 from frugalsvm.export.learning_c.parts import supported
+from frugalsvm.persist.savable import FOR_PREDICTION
 from frugalsvm.pipelines import StreamPipeline
 from frugalsvm.pipelines.clipping import KNEE
 
@@ -174,6 +175,8 @@ def _before(pipeline):
 def _refuse(estimator):
     """Refuse what does not learn in C, in a sentence."""
     name = type(estimator).__name__
+    if hasattr(estimator, FOR_PREDICTION):
+        raise ValueError(f"This {name} was saved for prediction, and cannot learn: pass the model that it was made of.")
     class_weight = getattr(estimator, "class_weight", None)
     refused = {
         "budget=None": estimator.budget_ is None,
@@ -182,6 +185,7 @@ def _refuse(estimator):
         "average": getattr(estimator, "average", False) is not False,
         "radius": getattr(estimator, "radius", None) is not None,
         "class_weight='balanced'": isinstance(class_weight, str),
+        "calibrate": getattr(estimator, "calibrate", None) is not None,
     }
     for what, is_there in refused.items():
         if is_there:
