@@ -83,15 +83,17 @@
       pen.fill();
     }
     const n = c.play_vectors(), vectors = new Float32Array(c.memory.buffer, c.play_vector_table(), 4 * n);
-    pen.lineWidth = 2;
+    const ink = getComputedStyle(root).getPropertyValue("--ink");
+    pen.lineWidth = 1.5;
+    pen.strokeStyle = ink;
     for (let k = 0; k < n; ++k) {
-      pen.strokeStyle = `rgb(${COLORS[vectors[4 * k + 2]].map(each => each * 0.7)})`;
+      pen.fillStyle = `rgb(${COLORS[vectors[4 * k + 2]]})`;
       pen.beginPath();
-      pen.arc(place(vectors[4 * k]), place(-vectors[4 * k + 1]), 4 + 6 * vectors[4 * k + 3], 0, 7);
+      pen.arc(place(vectors[4 * k]), place(-vectors[4 * k + 1]), 3 + 6 * vectors[4 * k + 3], 0, 7);
+      pen.fill();
       pen.stroke();
     }
     if (cursor) {
-      pen.strokeStyle = getComputedStyle(root).getPropertyValue("--ink");
       pen.strokeRect(place(cursor.x) - 6, place(-cursor.y) - 6, 12, 12);
     }
     return n;
@@ -197,6 +199,7 @@
     requestAnimationFrame(frame);
   };
   begin();
+  for (let k = 0; k < 150; ++k) add(drawn()); // something to see
   requestAnimationFrame(frame);
   root.dataset.ready = "yes";
   root.playground = { add, drawn, exported, settings };

@@ -33,6 +33,7 @@ onload = async () => {{
   }};
   const press = key => canvas.dispatchEvent(new frame.contentWindow.KeyboardEvent("keydown", {{ key, bubbles: true }}));
   const found = {{}};
+  page.querySelector("[data-do=reset]").click();
   for (let k = 0; k < 60; ++k) {{  // two classes, left and right
     page.querySelector(`[data-label="${{k % 2}}"]`).click();
     click((k % 2 ? 0.5 : -0.5) + 0.3 * Math.sin(k), 0.8 * Math.cos(3 * k));
