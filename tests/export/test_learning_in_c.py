@@ -284,6 +284,17 @@ def test_two_learners_in_one_program(trained, tmp_path):
     assert subprocess.run([str(tmp_path / "main")]).returncode == 0
 
 
+@pytest.mark.parametrize("options", [{"learn": True}, {"precision": "int8"}])
+def test_labels_like_the_names_of_the_files(options, tmp_path):
+    X, y = stream(3)
+    labels = np.array(["name_x", "NAME_Y", "@labels@"])
+    model = BSGDClassifier(budget=5, gamma=1.0).partial_fit(X[:60], labels[y[:60]], classes=labels)
+    header, source = to_c(model, tmp_path, **options)
+    table = source.read_text().split("model_labels[MODEL_N_CLASSES] = ")[1].split(";")[0]
+    assert table == '{"@labels@", "NAME_Y", "name_x"}'
+    assert "extern const char *const model_labels[MODEL_N_CLASSES];" in header.read_text()
+
+
 def test_outliers(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1500, 2))

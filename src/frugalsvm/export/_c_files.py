@@ -5,12 +5,14 @@ from collections.abc import Iterable
 from functools import cache
 from importlib import resources
 from types import SimpleNamespace
+from typing import Any
 
+from frugalsvm.export._c_code import label_declaration, label_literals
 from frugalsvm.export._c_tables import NUMBERS_IN_A_LINE
 
-__all__ = ["PLACES", "c_file", "filled", "named", "table"]
+__all__ = ["LABELS", "c_file", "filled", "label_table", "named", "table"]
 
-PLACES = SimpleNamespace(prefix="name", macro="NAME")  # what the model is called in these files
+LABELS = "@labels@"  # where the table of labels comes: after names are replaced, which may be part of a label
 
 
 @cache
@@ -23,6 +25,18 @@ def named(text: str, name: str) -> str:
     """The text with the names of the model: ``name_x`` is a function or type, ``NAME_X`` a constant."""
     text = re.sub(r"\bname(?=_|\.h)", name, text)
     return re.sub(r"\bNAME(?=_)", name.upper(), text)
+
+
+def label_table(model: Any, name: str, *, is_defined: bool) -> str:
+    """The declaration of the table of labels, or its definition; nothing without classes."""
+    if model.classes is None:
+        return ""
+    declaration = label_declaration(model, SimpleNamespace(prefix=name, macro=name.upper()))
+    return (
+        f"const {declaration} = {{{', '.join(label_literals(model))}}};"
+        if is_defined
+        else f"extern const {declaration};"
+    )
 
 
 def filled(text: str, **places: str) -> str:

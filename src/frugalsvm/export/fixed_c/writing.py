@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from frugalsvm._version import __version__
-from frugalsvm.export._c_code import label_declaration, label_literals
-from frugalsvm.export._c_files import PLACES, c_file, filled, named, table
+from frugalsvm.export._c_files import LABELS, c_file, filled, label_table, named, table
 from frugalsvm.export.fixed_c.model import POWERS, PRECISIONS, FixedModel, fixed_model
 from frugalsvm.export.models import PlainModel
 
@@ -27,7 +26,9 @@ def fixed_texts(model: PlainModel, name: str, precision: str, judged: tuple[Any,
     lost = "What is lost was not measured: see to_c(judge=)." if judged is None else _loss(model, fixed, *judged)
     made = f"Made by frugalsvm {__version__}: {precision}, {len(fixed.vectors)} vectors of {model.n_features} features."
     words = f"/* {made}\n   {lost} */\n"
-    return words + named(_header(model, fixed), name), words + named(_source(model, fixed, precision), name)
+    header, source = named(_header(model, fixed), name), named(_source(model, fixed, precision), name)
+    header = filled(header, labels=label_table(model, name, is_defined=False))
+    return words + header, words + filled(source, labels=label_table(model, name, is_defined=True))
 
 
 def _loss(model: PlainModel, fixed: FixedModel, X: Any, y: Any) -> str:
@@ -54,14 +55,12 @@ def _header(model, fixed):
         "N_OUTPUTS": len(fixed.coefficients),
         "SCORE_UNIT": repr(float(fixed.unit)),
     }
-    labels = ""
     if model.classes is not None:
         sizes["N_CLASSES"] = len(model.classes)
-        labels = f"extern const {label_declaration(model, PLACES)};\n"
     result, predicted = _PREDICTED[model.decision]
     lines = "\n".join(f"#define NAME_{key} {value}" for key, value in sizes.items())
     return filled(
-        c_file("fixed_c", "header.h"), sizes=lines, labels=labels, result=result, predicted=predicted
+        c_file("fixed_c", "header.h"), sizes=lines, result=result, predicted=predicted
     ) + "\n"  # fmt: skip
 
 
@@ -74,7 +73,7 @@ def _source(model, fixed, precision):
         f"#define FAR UINT64_C({fixed.far})\n#define STEEPNESS UINT64_C({fixed.steepness})",
     ]
     if model.classes is not None:
-        texts.append(f"const {label_declaration(model, PLACES)} = {{{', '.join(label_literals(model))}}};")
+        texts.append(LABELS)
     texts += [
         _matrix(kind, f"vectors[{n}][NAME_N_FEATURES]", fixed.vectors),
         _matrix(kind, f"coefficients[{n}][NAME_N_OUTPUTS]", fixed.coefficients.T),

@@ -6,8 +6,7 @@ import numpy as np
 
 from frugalsvm._version import __version__
 from frugalsvm.core.dense_scores import largest_size
-from frugalsvm.export._c_code import label_declaration, label_literals
-from frugalsvm.export._c_files import PLACES, c_file, filled, named, table
+from frugalsvm.export._c_files import LABELS, c_file, filled, label_table, named, table
 from frugalsvm.export.learning_c.parts import (
     Piece,
     kernel_piece,
@@ -32,7 +31,9 @@ def learner_texts(plan: Plan, initial: Plan, name: str, dtype: np.dtype) -> tupl
     pieces = _pieces(plan, dtype)
     header, source = _header(plan, pieces, dtype), _source(plan, initial, pieces, dtype)
     words = f"/* Made by frugalsvm {__version__}: {_WORDS[plan.kind]} that learns, {_parts_in_words(plan)}. */\n"
-    return words + named(header, name), words + named(source, name)
+    header = filled(named(header, name), labels=label_table(plan, name, is_defined=False))
+    source = filled(named(source, name), labels=label_table(plan, name, is_defined=True))
+    return words + header, words + source
 
 
 def _parts_in_words(plan):
@@ -78,7 +79,7 @@ def _header(plan, pieces, dtype):
         sizes |= {"WINDOW": len(plan.window.scores), "NO_CLASS": "0"}
     interface = _file(f"targets/{plan.kind}.h")
     if plan.classes is not None:
-        interface = f"extern const {label_declaration(plan, PLACES)};\n\n{interface}"
+        interface = f"{LABELS}\n\n{interface}"
     fields = [field for piece in pieces for field in piece.fields]
     fields.sort(key=lambda field: field.startswith("float"))  # behind those of 8 bytes, which need no padding then
     return filled(
@@ -135,7 +136,7 @@ def _in_c(value: Any, dtype: np.dtype = _DOUBLE) -> str:
 def _tables(plan, pieces, dtype):
     """Constant arrays."""
     if plan.classes is not None:
-        yield f"const {label_declaration(plan, PLACES)} = {{{', '.join(label_literals(plan))}}};"
+        yield LABELS
     doubles = {key: value for piece in pieces for key, value in piece.tables.items()}
     if plan.class_weights is not None:
         doubles["class_weight"] = plan.class_weights
