@@ -36,8 +36,9 @@ def export(
     """Export a model to ONNX, C or LIBSVM."""
     _refuse_flags(to, dtype, given_flags(context))
     with reported(of_model=model):
+        notes: list[str] = []
         if learn:
-            told, notes = _learner(model, output, name=name, dtype=dtype, explain=explain), []
+            told = _learner(model, output, name=name, dtype=dtype, explain=explain)
         else:
             told, notes = _exported(model, to, output, name=name, dtype=dtype, explain=explain)
     for note in notes:
