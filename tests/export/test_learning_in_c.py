@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from learning_support import CASES, LearnerInC, begun, compiled_with, stream_for, targets_for
+from learning_support import CASES, LearnerInC, begun, compiled_with, learn_on, stream_for, targets_for
 from sklearn.base import clone
 
 from frugalsvm import ASSETClassifier, BSGDClassifier, BSGDOneClassSVM, BSGDRegressor, BudgetedPerceptron
 from frugalsvm.export import read_state, to_c, write_state
-from frugalsvm.export.learning_c.plan import plan_of
+from frugalsvm.export.learning_c.plan import learner_of, plan_of
 from frugalsvm.export.learning_c.state import context_bytes, state_bytes
 from frugalsvm.persist import ModelFileError
 from frugalsvm.pipelines import ColumnEncoder, StreamingScaler, StreamPipeline
@@ -73,6 +73,25 @@ def test_compiled_python_makes_the_same_decisions(tmp_path):
     np.testing.assert_array_equal(made.support_ages_, model.support_ages_)
     np.testing.assert_allclose(made.support_vectors_, model.support_vectors_, rtol=1e-8, atol=1e-10)
     np.testing.assert_allclose(made.dual_coef_, model.dual_coef_, rtol=1e-8)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", CASES)
+def test_compiled_python_makes_the_same_decisions_in_all_cases(name, dtype, tmp_path):
+    X, score = stream_for(CASES[name][1], 4, n_rows=2000, dtype=dtype)
+    y = targets_for(CASES[name][0], CASES[name][1], X, score)
+    model = begun(clone(CASES[name][0]), X, y, 60)
+    learner = LearnerInC(model, tmp_path, dtype=dtype)
+    learner.learn_all(X[60:], None if y is None else y[60:])
+    learn_on(model, X, y, range(60, 2000))
+    made = read_state(model, learner.save())
+    for attribute in ("t_", "n_updates_", "n_maintenance_"):
+        assert getattr(learner_of(made), attribute) == getattr(learner_of(model), attribute)
+    if learner.is_regressor:
+        np.testing.assert_allclose(made.predict(X), model.predict(X), rtol=1e-3, atol=1e-3)
+    else:
+        assert np.mean(made.predict(X) == model.predict(X)) >= (0.999 if dtype == "float32" else 1.0)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
