@@ -179,17 +179,20 @@ def _refuse(estimator):
         raise ValueError(f"This {name} was saved for prediction, and cannot learn: pass the model that it was made of.")
     class_weight = getattr(estimator, "class_weight", None)
     refused = {
-        "budget=None": estimator.budget_ is None,
-        "a metric": estimator.metric_part_ is not None,
-        "half_life='auto'": getattr(estimator, "experts", None) is not None,
-        "average": getattr(estimator, "average", False) is not False,
-        "radius": getattr(estimator, "radius", None) is not None,
-        "class_weight='balanced'": isinstance(class_weight, str),
-        "calibrate": getattr(estimator, "calibrate", None) is not None,
+        "budget=None": (estimator.budget_ is None, "set a budget"),
+        "a metric": (estimator.metric_part_ is not None, "use metric=None"),
+        "half_life='auto'": (
+            getattr(estimator, "experts", None) is not None,
+            "set half_life to a number of examples, or to np.inf (a StreamPipeline takes 'auto' for None)",
+        ),
+        "average": (getattr(estimator, "average", False) is not False, "use average=False"),
+        "radius": (getattr(estimator, "radius", None) is not None, "use radius=None"),
+        "class_weight='balanced'": (isinstance(class_weight, str), "use a dict of weights"),
+        "calibrate": (getattr(estimator, "calibrate", None) is not None, "use calibrate=None"),
     }
-    for what, is_there in refused.items():
+    for what, (is_there, advice) in refused.items():
         if is_there:
-            raise ValueError(f"learn=True: a {name} with {what} cannot learn in C; fit it without.")
+            raise ValueError(f"learn=True: a {name} with {what} cannot learn in C: {advice}, and fit it again.")
     learners = estimator.learners
     if len(learners) > 1:
         raise ValueError(
