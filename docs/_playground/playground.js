@@ -98,6 +98,10 @@
     }
     return n;
   };
+  const render = () => {
+    changed = false;
+    show(draw());
+  };
   const accuracy = () => right.length ? `${(100 * right.filter(Boolean).length / right.length).toFixed(1)} %` : "-";
   const show = n_vectors => {
     const s = settings();
@@ -153,6 +157,7 @@
       points = [];
       turn = 0;
       begin();
+      render();
       say();
     },
     header: () => download("headers"),
@@ -162,11 +167,15 @@
     if (target.dataset.label !== undefined) choose(Number(target.dataset.label));
     else if (target.dataset.do) actions[target.dataset.do](target);
   });
-  root.addEventListener("input", begin);
+  root.addEventListener("input", () => {
+    begin();
+    render();
+  });
   canvas.addEventListener("click", event => {
     const box = canvas.getBoundingClientRect();
     const x = 2 * (event.clientX - box.left) / box.width - 1, y = 1 - 2 * (event.clientY - box.top) / box.height;
     add({ x, y, label });
+    render();
   });
   canvas.addEventListener("keydown", event => {
     const moves = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
@@ -175,10 +184,11 @@
       const within = value => Math.max(-1, Math.min(1, value));
       const [dx, dy] = moves[event.key], from = cursor || { x: 0, y: 0 };
       cursor = { x: within(from.x + dx / 16), y: within(from.y + dy / 16) };
-      changed = true;
+      render();
       event.preventDefault();
     } else if (key >= 1 && key <= settings().n) {
       add({ ...(cursor || { x: 0, y: 0 }), label: key - 1 });
+      render();
       say();
     }
   });
@@ -186,10 +196,7 @@
   let n_frames = 0, since = performance.now();
   const frame = now => {
     if (streams) for (let k = 0; k < 10; ++k) add(drawn());
-    if (changed) {
-      changed = false;
-      show(draw());
-    }
+    if (changed) render();
     n_frames += 1;
     if (now - since > 1000) {
       find("show", "frames").textContent = Math.round(1000 * n_frames / (now - since));
@@ -202,5 +209,5 @@
   for (let k = 0; k < 150; ++k) add(drawn()); // something to see
   requestAnimationFrame(frame);
   root.dataset.ready = "yes";
-  root.playground = { add, drawn, exported, settings };
+  root.playground = { add, drawn, exported, render, settings };
 })();

@@ -38,7 +38,6 @@ onload = async () => {{
     page.querySelector(`[data-label="${{k % 2}}"]`).click();
     click((k % 2 ? 0.5 : -0.5) + 0.3 * Math.sin(k), 0.8 * Math.cos(3 * k));
   }}
-  await wait(100);
   found.clicked = [shown("rows"), shown("accuracy"), shown("vectors"), shown("bytes")];
   press("ArrowRight");
   press("2");
@@ -49,7 +48,7 @@ onload = async () => {{
     select.value = policy;
     select.dispatchEvent(new frame.contentWindow.Event("input", {{ bubbles: true }}));
     for (let k = 0; k < 3000; ++k) root.playground.add(root.playground.drawn());
-    await wait(100);
+    root.playground.render();
     found.budget.push([policy, shown("accuracy"), shown("vectors"), shown("error")]);
   }}
   found.files = [root.playground.exported("headers"), root.playground.exported("sources")];
