@@ -1,7 +1,12 @@
 /* A stream that drifts, predicted and then learned, row by row, in 16 KB of RAM.
 
    Four sensors; whether the machine is all right depends on two of them, and in the middle of the stream on two others.
-   The numbers that are printed are for the test and for the documentation. */
+   The numbers that are printed are for the test and for the documentation. sensor.h and sensor.c are a learner that was
+   exported as "sensor"; tests/export/test_learning_on_a_chip.py has the commands that build and run all of this:
+
+       arm-none-eabi-gcc -std=c99 -O2 -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16 -nostartfiles \
+           --specs=nosys.specs -T chip.ld -o sensor.elf startup.c main.c sensor.c -lm
+       qemu-system-arm -M mps2-an386 -nographic -semihosting -icount shift=0 -kernel sensor.elf */
 #include "chip.h"
 #include "sensor.h"
 
