@@ -32,11 +32,9 @@ def label_table(model: Any, name: str, *, is_defined: bool) -> str:
     if model.classes is None:
         return ""
     declaration = label_declaration(model, SimpleNamespace(prefix=name, macro=name.upper()))
-    return (
-        f"const {declaration} = {{{', '.join(label_literals(model))}}};"
-        if is_defined
-        else f"extern const {declaration};"
-    )
+    if not is_defined:
+        return f"extern const {declaration};"
+    return f"const {declaration} = {{{', '.join(label_literals(model))}}};"
 
 
 def filled(text: str, **places: str) -> str:
