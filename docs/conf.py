@@ -21,6 +21,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "mathml",
     "measured",
+    "playground",
 ]
 # Names of other libraries are links where the pages are published, and plain code elsewhere: a build needs no network.
 PUBLISHED = {"READTHEDOCS", "GITHUB_ACTIONS"} & set(os.environ)
@@ -35,7 +36,7 @@ autosummary_generate = True
 numpydoc_show_class_members = False
 # Docstrings say what parameters are; the types of signatures are for type checkers, and make them hard to read.
 autodoc_typehints = "none"
-exclude_patterns = ["_build", "extending/*", "gallery/*.ipynb", "gallery/*.zip", "gallery/*.json"]
+exclude_patterns = ["_build", "_playground", "extending/*", "gallery/*.ipynb", "gallery/*.zip", "gallery/*.json"]
 html_theme = "pydata_sphinx_theme"
 html_title = "frugalsvm"
 html_theme_options = {
@@ -69,6 +70,7 @@ html_sidebars = {
         "glossary",
         "papers",
         "performance",
+        "playground",
         "policy",
         "tables",
         "troubleshooting",

@@ -249,10 +249,18 @@ class TestOtherCommands:
         assert "board_explain" not in (tmp_path / "board.h").read_text()
         run("export", model, "--to", "c", "-o", tmp_path, "--name", "board", "--explain")
         assert "board_explain(const float *x, float *shares)" in (tmp_path / "board.h").read_text()
+        run("export", model, "--to", "c", "-o", tmp_path, "--name", "board", "--learn")
+        assert "int board_learn(board_context *self" in (tmp_path / "board.h").read_text()
 
     def test_exports_refuse_flags_without_effect(self, model, tmp_path):
         output = tmp_path / "out"
-        wrong = (["onnx", "--name", "x"], ["onnx", "--explain"], ["libsvm", "--dtype", "float64"], ["xml"])
+        wrong = (
+            ["onnx", "--name", "x"],
+            ["onnx", "--explain"],
+            ["onnx", "--learn"],
+            ["libsvm", "--dtype", "float64"],
+            ["xml"],
+        )
         for flags in wrong:
             run("export", model, "-o", output, "--to", *flags, code=2)
         run("export", model, "-o", output, "--to", "c", "--dtype", "float16", code=2)

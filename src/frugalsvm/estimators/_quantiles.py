@@ -102,10 +102,15 @@ class PredictsNumbers(RegressorMixin, FitsAndFollows):
         """Whether predicted quantiles are sorted after the kernel expansion."""
         return bool(self.non_crossing) and self.loss == PINBALL and len(self._quantiles) > 1
 
+    @property
+    def quantile_order(self) -> np.ndarray:
+        """The outputs in the order of the quantiles that they are."""
+        return np.argsort(self._quantiles, kind="stable")
+
     def _predictions(self, values: np.ndarray) -> np.ndarray:
         """Predictions from the values of all outputs, which are overwritten."""
         if self.sorts_predictions:
-            values[:, np.argsort(self._quantiles, kind="stable")] = np.sort(values, axis=1)
+            values[:, self.quantile_order] = np.sort(values, axis=1)
         return values if self._in_columns else values[:, 0]
 
     def adjust_quantiles(self, X, y, sample_weight=None):

@@ -5,6 +5,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._locks import shared
 from frugalsvm.budgeted.one_class import (
+    ScoreWindow,
     factor_of,
     learn_watching,
     new_window,
@@ -204,6 +205,11 @@ class BSGDOneClassSVM(DetectsOutliers, FitsAndFollows, BudgetedSGD):
         return note_scores(self._window, scores, self.nu, self._rate)
 
     # --- what was learned ---------------------------------------------------------------------------------
+
+    @property
+    def score_window(self) -> ScoreWindow:
+        """The latest scores, and what was taken from them."""
+        return self._window
 
     offset_ = learned(lambda self: offset_of(self._window, self._rate), doc="Rows with scores below are outliers.")
     threshold_ = learned(lambda self: threshold_of(self._window), doc="Rows with scores below are learned.")

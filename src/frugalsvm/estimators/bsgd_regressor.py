@@ -271,6 +271,11 @@ default="epsilon_insensitive"
         """Targets of a row: all quantiles are of one."""
         return 1 if self.loss == PINBALL else self._expansion.n_outputs
 
+    @property
+    def target_scale(self) -> TargetScale:
+        """Where the targets of each output are, and how far apart."""
+        return self._targets
+
     def in_model_units(self, targets):
         """Targets (n, n_targets) as they are learned, (n, n_outputs)."""
         return self._targets.standardized(targets)

@@ -6,8 +6,9 @@ model as plain numbers, from which all of them are made.
 
 from frugalsvm.export.c99 import to_c
 from frugalsvm.export.extraction import plain_model
+from frugalsvm.export.learning_c.state import read_state, write_state
 from frugalsvm.export.libsvm import to_arrays, to_libsvm
 from frugalsvm.export.models import PlainModel
 from frugalsvm.export.onnx import to_onnx
 
-__all__ = ["PlainModel", "plain_model", "to_arrays", "to_c", "to_libsvm", "to_onnx"]
+__all__ = ["PlainModel", "plain_model", "read_state", "to_arrays", "to_c", "to_libsvm", "to_onnx", "write_state"]

@@ -15,6 +15,7 @@ __all__ = [
     "decision_function",
     "kernel_function",
     "label_declaration",
+    "label_literals",
     "predict_function",
     "sizes",
     "tables",
@@ -51,7 +52,7 @@ def comment(model):
 def tables(model, names):
     """Definitions of all constant arrays."""
     if model.classes is not None:
-        yield f"const {label_declaration(model, names)} = {{{', '.join(_label_literals(model))}}};"
+        yield f"const {label_declaration(model, names)} = {{{', '.join(label_literals(model))}}};"
     yield matrix(names, "vectors", "[N_VECTORS][N_FEATURES]", model.vectors)
     if model.cells is None:
         yield matrix(names, "coefficients", "[N_VECTORS][N_OUTPUTS]", model.coefficients.T)
@@ -86,7 +87,8 @@ def label_declaration(model, names):
     return f"{kind} {names.prefix}_labels[{names.macro}_N_CLASSES]"
 
 
-def _label_literals(model):
+def label_literals(model):
+    """The values of this table."""
     kind, labels = labels_of(model)
     if kind == "str":
         return [c_string(label) for label in labels]

@@ -5,21 +5,22 @@ import re
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from frugalsvm.exceptions import ParameterError
-from frugalsvm.export import _c_code as code
-from frugalsvm.export._c_cells import cell_function
-from frugalsvm.export._c_explain import explain_parts, header_lines
-from frugalsvm.export._c_rows import needs_strings, row_function, row_sizes, row_words, text_names
-from frugalsvm.export._c_tables import Names
+from frugalsvm.export._c_predictor import c_texts
 from frugalsvm.export._files import write_file
+from frugalsvm.export.arduino import write_library
 from frugalsvm.export.extraction import plain_model
-from frugalsvm.export.models import PlainModel, checked_dtype, refuse_cells, warn_of_rounding
+from frugalsvm.export.fixed_c.model import check_precision
+from frugalsvm.export.fixed_c.writing import fixed_texts
+from frugalsvm.export.learning_c.plan import plan_of
+from frugalsvm.export.learning_c.state import state_bytes
+from frugalsvm.export.learning_c.writing import learner_texts
+from frugalsvm.export.models import checked_dtype, refuse_cells, warn_of_rounding
 
 __all__ = ["to_c"]
 
 _LARGEST = 32 * 2**20  # bytes of tables
+_STARTS, _LAYOUTS = ("model", "empty"), ("files", "arduino")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*", re.ASCII)
 # A header of the model with one of these names could be taken for the one of C.
 _HEADERS = {
@@ -36,6 +37,11 @@ def to_c(
     name: str = "model",
     dtype="float32",
     explain: bool = False,
+    learn: bool = False,
+    start: str = "model",
+    precision: str | None = None,
+    judge: tuple[Any, Any] | None = None,
+    layout: str = "files",
 ) -> tuple[Path, Path]:
     """Write the model as C99: ``<name>.h`` and ``<name>.c``.
 
@@ -71,6 +77,21 @@ def to_c(
         add up to the scores, or to the values of the pairs of classes where these vote. It takes three numbers of the
         stack for each feature. For the kernels "rbf", "laplacian", "chi2", "linear" and "intersection", and rows of
         numbers.
+    learn : bool, default=False
+        Whether the model continues to learn in C: `BSGDClassifier`, `BSGDRegressor`, `BSGDOneClassSVM` and
+        `BudgetedPerceptron`, alone or in a `StreamPipeline`, whose scaling stays as it is. All of the learner is in one
+        struct, ``<name>_context``; there are ``<name>_init``, ``_learn``, ``_predict``, ``_scores``, ``_save`` and
+        ``_load``, and `read_state` takes what was learned back to Python. See :ref:`learn-on-the-chip`.
+    start : {"model", "empty"}, default="model"
+        What a learner begins with: the model as it was trained, or none, with its kernel, classes and scaling.
+    precision : {"int8", "int16"}, default=None
+        For chips without an FPU: a model of the kernel "rbf" in whole numbers of this size, whose scores are computed
+        without floats. ``<name>_quantize`` makes whole numbers of a row. See :ref:`fixed-point`.
+    judge : pair of arrays, default=None
+        Rows and their targets, with which the header says how accurate a model in whole numbers is.
+    layout : {"files", "arduino"}, default="files"
+        "arduino" makes a library of Arduino, which PlatformIO takes as well, of the folder ``<name>`` within: with the
+        two files in ``src``, and an example.
 
     Returns
     -------
@@ -91,28 +112,65 @@ def to_c(
     """
     dtype = checked_dtype(dtype)
     _check_name(name)
-    model = plain_model(estimator)
-    _check_size(model, dtype)
-    if explain:
-        refuse_cells(model, "explain=True is", "leave it out")
-    warn_of_rounding(model, dtype)
-    header, source = c_texts(model, name, dtype, explain=explain)
-    folder = Path(folder)
+    _check_options(explain, learn, start, precision, layout)
+    if learn:
+        plan = plan_of(estimator)
+        _check_size(plan.budget, plan.n_features, state_bytes(plan, dtype))
+        if plan.quantile_order is None:
+            warn_of_rounding(plain_model(estimator), dtype)
+        header, source = learner_texts(plan, plan if start == "model" else plan.emptied(), name, dtype)
+        sketch = plan.kind
+    else:
+        model, sketch = plain_model(estimator), "predictor"
+        n_bytes = (model.vectors.size + model.coefficients.size) * dtype.itemsize
+        _check_size(len(model.vectors), model.n_features, n_bytes)
+        if precision is not None:
+            header, source = fixed_texts(model, name, precision, judge)
+        else:
+            if explain:
+                refuse_cells(model, "explain=True is", "leave it out")
+            warn_of_rounding(model, dtype)
+            header, source = c_texts(model, name, dtype, explain=explain)
+    target = _made(Path(folder))
+    if layout == "arduino":
+        real = "float" if dtype == "float32" else "double"
+        return write_library(target, name, header, source, sketch, real)
+    return write_file(target / f"{name}.h", header), write_file(target / f"{name}.c", source)
+
+
+def _check_options(explain, learn, start, precision, layout):
+    """Refuse what there is not, and what does not go together."""
+    if start not in _STARTS:
+        raise ParameterError("start", start, "'model' or 'empty'")
+    if layout not in _LAYOUTS:
+        raise ParameterError("layout", layout, "'files' or 'arduino'")
+    if learn and explain:
+        raise ValueError("explain=True is for models that do not learn in C: leave out explain or learn.")
+    if precision is None:
+        return
+    check_precision(precision)
+    if learn or explain:
+        raise ValueError("precision is for models that predict: leave out precision, or learn and explain.")
+    if layout == "arduino":
+        raise ValueError("precision is for layout='files': leave out one of them.")
+
+
+def _made(folder):
+    """The folder, made if it does not exist."""
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:
         raise OSError(
             error.errno, f"The model could not be saved to {os.fspath(folder)!r}: {error.strerror}."
         ) from error
-    return write_file(folder / f"{name}.h", header), write_file(folder / f"{name}.c", source)
+    return folder
 
 
-def _check_size(model, dtype):
-    """Compilers take about a gigabyte of memory for tables of this size."""
-    n_bytes = (model.vectors.size + model.coefficients.size) * dtype.itemsize
+def _check_size(n_vectors, n_features, n_bytes):
+    """Compilers take about a gigabyte of memory for tables of the largest size."""
     if n_bytes > _LARGEST:
         raise ValueError(
-            f"The model has {len(model.vectors):,} vectors of {model.n_features} features: tables of "
+            f"The model has {n_vectors:,} vectors of {n_features} features: tables of "
             f"{n_bytes / 2**20:,.0f} MB, and C is for up to {_LARGEST // 2**20} MB. Train it with a budget or on fewer "
             "rows, or use frugalsvm.save."
         )
@@ -125,68 +183,3 @@ def _check_name(name):
         raise ValueError(f"name must not be that of a header of C, such as {name!r}.")
     if name.lower() == "main":
         raise ValueError("name must not be 'main': a program has its own main.c.")
-
-
-def c_texts(model: PlainModel, name: str, dtype: np.dtype, *, explain: bool = False) -> tuple[str, str]:
-    """The text of the header and of the source."""
-    names = Names.of(model, name, dtype)
-    source = _source(model, names, list(explain_parts(model, names)) if explain else [])
-    return _header(model, names, list(header_lines(model, names)) if explain else []), source
-
-
-def _header(model, names, more):
-    prefix, real, macro = names.prefix, names.real, names.macro
-    not_finite = "infinite" if model.filling is not None else "NaN or infinite"
-    lines = [
-        *code.comment(model),
-        f"#ifndef {macro}_H",
-        f"#define {macro}_H",
-        "",
-        f"#define {macro}_N_FEATURES {model.n_numbers}",
-        f"#define {macro}_N_SCORES {names.n_scores}",
-    ]
-    if model.encoder is not None:
-        lines.append(f"#define {macro}_N_TEXTS {len(model.encoder.names_)}")
-    if model.classes is not None:
-        lines.append(f"#define {macro}_N_CLASSES {len(model.classes)}")
-    if model.decision in code.NO_CLASS:
-        lines.append(f"#define {macro}_NO_CLASS ({code.NO_CLASS[model.decision]})")
-    lines += ["", "#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
-    if model.classes is not None:
-        lines += [f"extern const {code.label_declaration(model, names)};", ""]
-    if model.encoder is not None:
-        lines += [f"extern const {text_names(model, names)};", ""]
-    lines += [
-        f"/* The scores of a row, {macro}_N_SCORES of them: {row_words(model, names)}.",
-        f"   Returns 0; or 1 if a score is NaN: all of them are if a number of x is {not_finite}.",
-        "   (Not so with -ffast-math, which takes every number for a finite one.) */",
-        f"int {prefix}_decision({names.row}, {real} *scores);",
-        "",
-        f"/* {code.WHAT_PREDICT_RETURNS[model.decision].format(prefix=prefix, macro=macro)} */",
-        f"{names.predicted} {prefix}_predict({names.row});",
-        "",
-        *more,
-        "#ifdef __cplusplus",
-        "}",
-        "#endif",
-        "",
-        "#endif",
-    ]
-    return "\n".join([*lines, ""])
-
-
-def _source(model, names, more):
-    includes = ["#include <math.h>", *(["#include <string.h>"] if needs_strings(model) else [])]
-    parts = [
-        "\n".join([*code.comment(model), f'#include "{names.prefix}.h"', "", *includes]),
-        f"enum {{ {', '.join([*row_sizes(model), *code.sizes(model)])} }};",
-        *code.tables(model, names),
-        row_function(model, names),
-        code.kernel_function(model, names),
-        *([cell_function(names)] if model.cells is not None else []),
-        *([code.votes_function(model, names)] if model.decision == "votes" else []),
-        code.decision_function(model, names),
-        code.predict_function(model, names),
-        *more,
-    ]
-    return "\n\n".join(parts) + "\n"

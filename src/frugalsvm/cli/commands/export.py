@@ -29,11 +29,18 @@ def export(
     explain: Annotated[
         bool, typer.Option("--explain", help="Also write a C function that explains scores (exact Shapley values).")
     ] = False,
+    learn: Annotated[
+        bool, typer.Option("--learn", help="Write C that continues to learn: budgeted models (bsgd, perceptron).")
+    ] = False,
 ) -> None:
     """Export a model to ONNX, C or LIBSVM."""
     _refuse_flags(to, dtype, given_flags(context))
     with reported(of_model=model):
-        told, notes = _exported(model, to, output, name=name, dtype=dtype, explain=explain)
+        notes: list[str] = []
+        if learn:
+            told = _learner(model, output, name=name, dtype=dtype, explain=explain)
+        else:
+            told, notes = _exported(model, to, output, name=name, dtype=dtype, explain=explain)
     for note in notes:
         tell(f"note: {note}")
     Printer().print(told)
@@ -42,7 +49,7 @@ def export(
 def _refuse_flags(to: str, dtype: str, given: Collection[str]) -> None:
     """Values that there are not, and flags that would have no effect."""
     check_choices({"to": to, "dtype": dtype}, to=_FORMATS, dtype=_DTYPES)
-    for flag in ("name", "explain"):
+    for flag in ("name", "explain", "learn"):
         if flag in given and to != "c":
             raise wrong(flag, "it is for `--to c`: leave it out.")
     if "dtype" in given and to == "libsvm":
@@ -71,6 +78,14 @@ def _notes(model: Path, plain: Any) -> list[str]:
         if any("(sin of " in name for name in columns["numbers"]):
             notes.append("sines and cosines are of 2 pi times these days, divided by 1, 7 or 365.2425")
     return notes
+
+
+def _learner(model: Path, output: Path, *, name: str, dtype: str, explain: bool) -> str:
+    """Write a model that continues to learn; returns what to tell."""
+    from frugalsvm.export import to_c
+    from frugalsvm.persist import load
+
+    return "\n".join(map(str, to_c(load(model), output, name=name, dtype=dtype, explain=explain, learn=True)))
 
 
 def _exported(model: Path, to: str, output: Path, *, name: str, dtype: str, explain: bool) -> tuple[str, list[str]]:

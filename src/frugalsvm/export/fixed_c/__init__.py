@@ -1,0 +1,1 @@
+"""Models in whole numbers, for chips without an FPU."""

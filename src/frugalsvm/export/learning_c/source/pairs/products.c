@@ -1,0 +1,14 @@
+/* What the kernel is a function of: inner products and squared norms. */
+static real pair_term(real a, real b)
+{
+    return a * b;
+}
+
+static real row_norm(const real *x)
+{
+    real sum = 0;
+    int f;
+    for (f = 0; f < N_FEATURES; ++f)
+        sum += x[f] * x[f];
+    return sum;
+}

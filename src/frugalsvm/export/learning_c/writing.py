@@ -1,0 +1,190 @@
+"""The header and the source file of a learner, put together from the C files of its parts."""
+
+from typing import Any
+
+import numpy as np
+
+from frugalsvm._version import __version__
+from frugalsvm.core.dense_scores import largest_size
+from frugalsvm.export._c_files import LABELS, c_file, filled, label_table, named, table
+from frugalsvm.export.learning_c.parts import (
+    Piece,
+    kernel_piece,
+    loss_piece,
+    number_piece,
+    policy_piece,
+    schedule_piece,
+)
+from frugalsvm.export.learning_c.plan import Plan
+from frugalsvm.export.learning_c.state import bytes_of, digest_of, state_bytes
+
+__all__ = ["learner_texts"]
+
+_WORDS = {"class": "classifier", "number": "regressor", "nothing": "one-class machine"}
+_LARGEST_COEFFICIENT = {"float32": 1e30, "float64": 1e250}
+_BYTES_IN_A_LINE = 20
+_DOUBLE = np.dtype(np.float64)
+
+
+def learner_texts(plan: Plan, initial: Plan, name: str, dtype: np.dtype) -> tuple[str, str]:
+    """The text of the header and of the source; the learner begins as ``initial``."""
+    pieces = _pieces(plan, dtype)
+    header, source = _header(plan, pieces, dtype), _source(plan, initial, pieces, dtype)
+    words = f"/* Made by frugalsvm {__version__}: {_WORDS[plan.kind]} that learns, {_parts_in_words(plan)}. */\n"
+    header = filled(named(header, name), labels=label_table(plan, name, is_defined=False))
+    source = filled(named(source, name), labels=label_table(plan, name, is_defined=True))
+    return words + header, words + source
+
+
+def _parts_in_words(plan):
+    parts = plan.learner.parts
+    names = ", ".join(type(part).__name__ for part in (parts.kernel, parts.loss, parts.schedule, parts.policy))
+    return f"{plan.n_features} features, budget {plan.budget}: {names}"
+
+
+def _file(path: str) -> str:
+    return c_file("learning_c", path)
+
+
+def _pieces(plan: Plan, dtype: np.dtype) -> list[Piece]:
+    """All parts, in the order in which they come in the file."""
+    parts = plan.learner.parts
+    return [
+        number_piece(dtype, parts.kernel, parts.policy),
+        kernel_piece(parts.kernel, plan.n_features, dtype, exact=hasattr(parts.policy, "span")),
+        Piece(("store.c",)),
+        policy_piece(parts.policy, plan.n_outputs),
+        Piece(("step_sizes.c",)),
+        schedule_piece(parts.schedule, has_margins=plan.kind == "class"),
+        loss_piece(parts.loss),
+    ]
+
+
+# --- the header -------------------------------------------------------------------------------------------------
+
+
+def _header(plan, pieces, dtype):
+    sizes = {
+        "N_FEATURES": plan.n_features,
+        "N_OUTPUTS": plan.n_outputs,
+        "BUDGET": plan.budget,
+        "SLOTS": "(NAME_BUDGET + 1)",
+        "STATE_BYTES": state_bytes(plan, dtype),
+    }
+    if plan.classes is not None:
+        sizes |= {"N_CLASSES": len(plan.classes), "NO_CLASS": "(-1)"}
+    if plan.targets is not None:
+        sizes["N_TARGETS"] = plan.n_targets
+    if plan.window is not None:
+        sizes |= {"WINDOW": len(plan.window.scores), "NO_CLASS": "0"}
+    interface = _file(f"targets/{plan.kind}.h")
+    if plan.classes is not None:
+        interface = f"{LABELS}\n\n{interface}"
+    fields = [field for piece in pieces for field in piece.fields]
+    fields.sort(key=lambda field: field.startswith("float"))  # behind those of 8 bytes, which need no padding then
+    return filled(
+        _file("header.h"),
+        sizes="\n".join(f"#define NAME_{key} {value}" for key, value in sizes.items()),
+        real=_real(dtype),
+        fields="\n".join(f"    {field}" for field in fields),
+        interface=interface,
+    ) + "\n"  # fmt: skip
+
+
+def _real(dtype):
+    return "float" if dtype == np.float32 else "double"
+
+
+# --- the source -------------------------------------------------------------------------------------------------
+
+
+def _source(plan, initial, pieces, dtype):
+    texts = [_file("begin.c"), _constants(plan, pieces, dtype), *_tables(plan, pieces, dtype)]
+    for piece in pieces:
+        texts += map(_file, piece.files)
+    target = "target" if plan.kind == "nothing" else "const target"
+    texts += [filled(_file("step.c"), target=target), *_row_texts(plan), *_target_texts(plan)]
+    texts += _state_texts(plan, initial, pieces, dtype)
+    return "\n\n".join(text for text in texts if text) + "\n"
+
+
+def _constants(plan, pieces, dtype):
+    """The numbers of all parts."""
+    lines = []
+    for piece in pieces:
+        lines += [f"#define {key} {_in_c(value)}" for key, value in piece.constants.items()]
+        lines += [f"#define {key} {_in_c(value, dtype)}" for key, value in piece.reals.items()]
+    if plan.window is not None:
+        lines += [f"#define WINDOW_NU {_in_c(plan.nu)}", f"#define WINDOW_RATE {_in_c(plan.rate)}"]
+    lines += [
+        f"#define ROW_LARGEST {_in_c(largest_size(plan.n_features, dtype), dtype)}",
+        f"#define COEFFICIENT_LARGEST {_in_c(_LARGEST_COEFFICIENT[dtype.name])}",
+        f"#define STATE_DIGEST UINT64_C({digest_of(plan, dtype)})",
+        "#define LARGEST_COUNT (UINT64_C(1) << 62)",
+    ]
+    return "\n".join(lines)
+
+
+def _in_c(value: Any, dtype: np.dtype = _DOUBLE) -> str:
+    """A number as the shortest decimals that give it back, in parentheses if it is negative; text as it is."""
+    if isinstance(value, str):
+        return value
+    digits = f"{dtype.type(value)!s}{'f' if dtype == np.float32 else ''}"
+    return f"({digits})" if digits.startswith("-") else digits
+
+
+def _tables(plan, pieces, dtype):
+    """Constant arrays."""
+    if plan.classes is not None:
+        yield LABELS
+    doubles = {key: value for piece in pieces for key, value in piece.tables.items()}
+    if plan.class_weights is not None:
+        doubles["class_weight"] = plan.class_weights
+    if plan.targets is not None:
+        doubles |= {"target_center": plan.targets.center, "target_spread": plan.targets.spread}
+    doubles |= {} if plan.scaling is None else plan.scaling.tables
+    if plan.origin is not None:
+        doubles["row_origin"] = plan.origin
+    for key, values in doubles.items():
+        yield table("double", key, map(_in_c, values))
+    if plan.filling is not None:
+        yield table("real", "row_filling", (_in_c(value, dtype) for value in plan.filling))
+    if plan.quantile_order is not None:
+        yield table("int", "quantile_place", map(str, plan.quantile_order.tolist()))
+
+
+def _row_texts(plan):
+    """What becomes of a row before the kernel sees it."""
+    seen = []
+    if plan.scaling is not None:
+        how = "scale" if plan.scaling.limit is None else "soft_clip" if plan.scaling.is_soft else "clip"
+        yield _file(f"rows/{how}.c")
+        seen.append("        value = scaled(value, f);")
+    if plan.origin is not None:
+        yield _file("rows/relative.c")
+        seen.append("        value = relative(value, f);")
+    filling = "" if plan.filling is None else "        value = value != value ? row_filling[f] : value; /* NaN */"
+    yield filled(_file("rows/take_row.c"), filling=filling, seen="\n".join(seen))
+
+
+def _target_texts(plan):
+    """The functions that users call with rows."""
+    learn = "    learn_row(self, &label, 1.0);"
+    if plan.class_weights is not None:
+        learn = "    if (class_weight[label] > 0.0)\n        learn_row(self, &label, class_weight[label]);"
+    if plan.quantile_order is not None:
+        yield _file("targets/sort.c")
+    sort = "" if plan.quantile_order is None else "    sort_quantiles(scores);"
+    yield filled(_file(f"targets/{plan.kind}.c"), learn=learn, sort=sort)
+
+
+def _state_texts(plan, initial, pieces, dtype):
+    """States as bytes, the first of which is in the source."""
+    kept = [piece.state for piece in pieces if piece.state is not None]
+    yield _file("channel.c")
+    yield _file(f"pass_{_real(dtype)}_as_real.c")
+    for path, _ in kept:
+        yield _file(path)
+    data = bytes_of(initial, dtype)
+    yield table("unsigned char", "initial_state", map(str, data), _BYTES_IN_A_LINE)
+    yield filled(_file("state.c"), visits="\n".join(f"    {visit}(self, state);" for _, visit in kept))
