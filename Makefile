@@ -11,7 +11,7 @@ THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_
 # slow suite runs the code that users run; so does the fast one with NUMBA_OPT=3 make test.
 NUMBA_OPT ?= 1
 
-.PHONY: help demo test test-all check spelling workflows coverage packages test-packages bench accuracy experiments docs links clean
+.PHONY: help demo test test-all check spelling workflows coverage packages platform-wheel test-packages bench accuracy experiments docs links clean
 
 help:
 	@echo "make demo      train on a million examples, draw a picture"
@@ -21,6 +21,7 @@ help:
 	@echo "make spelling  common misspellings (codespell)"
 	@echo "make coverage  lines that the tests reach, in compiled code too (about an hour)"
 	@echo "make packages  wheel and source distribution, in dist; make test-packages installs and tests them"
+	@echo "make platform-wheel  also a wheel with machine code for this system and this Python"
 	@echo "make workflows  check the files in .github"
 	@echo "make bench     speed against the machine's limit and against peers"
 	@echo "make accuracy  budgeted SGD on the data sets of its paper, and a report beside the printed numbers"
@@ -81,6 +82,9 @@ packages: $(INSTALLED)
 	$(PIP) build
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist .
+
+platform-wheel: packages
+	$(BIN)/python -m frugalsvm.warming.wheel dist/*-none-any.whl
 
 test-packages:
 	.ci/test-packages wheel
