@@ -7,6 +7,9 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Two cores are the smallest machine: keep numerical libraries to one thread each.
 THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
+# Machine code of the suite: it depends on the sources, so that it may be kept between runs, and shared by processes.
+CODE ?= $(CURDIR)/output/machine_code/tests
+
 # The fast suite compiles far more than it computes, and LLVM's optimizer takes most of that time: it is held back. The
 # slow suite runs the code that users run; so does the fast one with NUMBA_OPT=3 make test.
 NUMBA_OPT ?= 1
@@ -40,10 +43,10 @@ demo: $(INSTALLED)
 	$(THREADS) $(BIN)/python -m frugalsvm.demo
 
 test: $(INSTALLED)
-	$(THREADS) NUMBA_OPT=$(NUMBA_OPT) $(BIN)/python -m pytest -n 2 --dist loadfile
+	$(THREADS) NUMBA_CACHE_DIR=$(CODE) NUMBA_OPT=$(NUMBA_OPT) $(BIN)/python -m pytest -n 2 --dist loadfile
 
 test-all: $(INSTALLED)
-	$(THREADS) $(BIN)/python -m pytest -n 2 --dist loadfile -m 'slow or not slow'
+	$(THREADS) NUMBA_CACHE_DIR=$(CODE) $(BIN)/python -m pytest -n 2 --dist loadfile -m 'slow or not slow'
 
 check: $(INSTALLED)
 	$(BIN)/ruff format --check .
