@@ -7,11 +7,14 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Two cores are the smallest machine: keep numerical libraries to one thread each.
 THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
+# Machine code of the suite: it depends on the sources, so that it may be kept between runs, and shared by processes.
+CODE ?= $(CURDIR)/output/machine_code/tests
+
 # The fast suite compiles far more than it computes, and LLVM's optimizer takes most of that time: it is held back. The
 # slow suite runs the code that users run; so does the fast one with NUMBA_OPT=3 make test.
 NUMBA_OPT ?= 1
 
-.PHONY: help demo test test-all check spelling workflows coverage packages test-packages bench accuracy experiments docs links clean
+.PHONY: help demo test test-all check spelling workflows coverage packages platform-wheel test-packages bench accuracy experiments docs links clean
 
 help:
 	@echo "make demo      train on a million examples, draw a picture"
@@ -21,6 +24,7 @@ help:
 	@echo "make spelling  common misspellings (codespell)"
 	@echo "make coverage  lines that the tests reach, in compiled code too (about an hour)"
 	@echo "make packages  wheel and source distribution, in dist; make test-packages installs and tests them"
+	@echo "make platform-wheel  also a wheel with machine code for this system and this Python"
 	@echo "make workflows  check the files in .github"
 	@echo "make bench     speed against the machine's limit and against peers"
 	@echo "make accuracy  budgeted SGD on the data sets of its paper, and a report beside the printed numbers"
@@ -39,10 +43,10 @@ demo: $(INSTALLED)
 	$(THREADS) $(BIN)/python -m frugalsvm.demo
 
 test: $(INSTALLED)
-	$(THREADS) NUMBA_OPT=$(NUMBA_OPT) $(BIN)/python -m pytest -n 2 --dist loadfile
+	$(THREADS) NUMBA_CACHE_DIR=$(CODE) NUMBA_OPT=$(NUMBA_OPT) $(BIN)/python -m pytest -n 2 --dist loadfile
 
 test-all: $(INSTALLED)
-	$(THREADS) $(BIN)/python -m pytest -n 2 --dist loadfile -m 'slow or not slow'
+	$(THREADS) NUMBA_CACHE_DIR=$(CODE) $(BIN)/python -m pytest -n 2 --dist loadfile -m 'slow or not slow'
 
 check: $(INSTALLED)
 	$(BIN)/ruff format --check .
@@ -81,6 +85,9 @@ packages: $(INSTALLED)
 	$(PIP) build
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist .
+
+platform-wheel: packages
+	$(BIN)/python -m frugalsvm.warming.wheel dist/*-none-any.whl
 
 test-packages:
 	.ci/test-packages wheel

@@ -182,10 +182,11 @@ class TestInfo:
         assert told["extras"]["cli"]["present"]
         assert {"cpu", "cuda"} <= set(told["devices"])
         assert told["threads"]["cores"] >= 1
+        assert told["machine_code"] is None or told["machine_code"]["processor"]
 
     def test_for_people(self):
         said = invoke("info")
-        for words in ("numba", "extra torch", "device cuda", "threads"):
+        for words in ("numba", "extra torch", "device cuda", "threads", "machine code"):
             assert words in said
 
     def test_what_is_missing(self, monkeypatch):

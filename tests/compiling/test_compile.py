@@ -1,12 +1,7 @@
 """The compile layer: machine code on disk is never stale, parts are chosen by type, and all of it runs as Python."""
 
-import json
-import os
 import pickle
 import re
-import shutil
-import subprocess
-import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
@@ -17,69 +12,26 @@ import pytest
 import scipy.sparse
 from numba.core.caching import IndexDataCacheFile
 from numba.core.errors import TypingError
+from package_copy import copied_package, python, train
 from support import COVERING, Setting, blobs
 
 import frugalsvm
-from frugalsvm.compiling.functions import (
-    COMPILED_THERE,
-    NOT_COMPILED,
-    _save_one_at_a_time,
-    compiled,
-    generic,
-    sources_digest,
-)
+from frugalsvm.compiling.code_cache import _save_one_at_a_time
+from frugalsvm.compiling.digest import COMPILED_THERE, NOT_COMPILED, sources_digest
+from frugalsvm.compiling.functions import compiled, generic
 from frugalsvm.core.expansion import coefficients
 
 TESTS = Path(__file__).parent
 
 
-def python(code, *arguments, path, **environment):
-    """Run code in another process that finds modules in the folders of ``path`` first."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, path)), **environment}
-    command = [sys.executable, "-c", code, *map(str, arguments)]
-    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stderr
-    return run.stdout
-
-
 # --- the cache on disk ------------------------------------------------------------------------------------
-
-# The parts that compile fastest. Margins are 0, 0.75, 1.28, 1.71, 2.09: how many rows are learned depends on MARGIN.
-TRAINING = """
-import json
-import numpy as np
-import frugalsvm
-from frugalsvm.budgeted.norm_constraint import Unconstrained
-from frugalsvm.budgeted.policy import Unlimited
-from frugalsvm.budgeted.sgd import Parts, learn, run
-from frugalsvm.core.expansion import new_expansion
-from frugalsvm.core.kernels import Linear
-from frugalsvm.core.losses import BinaryHinge
-from frugalsvm.core.schedules import Norma
-
-parts = Parts(BinaryHinge(), Linear(), Norma(1e-9, 0.75), Unlimited(), Unconstrained())
-_, model = learn(parts, new_expansion(8, 1, 1, np.float64), np.ones((6, 1)), np.ones(6, np.int64))
-print(json.dumps({
-    "file": frugalsvm.__file__,
-    "n_learned": int(model.counts[0]["n_slots"]),
-    "hits": sum(run.stats.cache_hits.values()),
-    "misses": sum(run.stats.cache_misses.values()),
-}))
-"""
 
 
 @pytest.fixture
 def package(tmp_path):
     """A copy of the package that may be edited, and a function that trains with it and its own cache."""
-    root = tmp_path / "frugalsvm"
-    shutil.copytree(Path(frugalsvm.__file__).parent, root, ignore=shutil.ignore_patterns("__pycache__"))
-
-    def train():
-        report = json.loads(python(TRAINING, path=[tmp_path], NUMBA_CACHE_DIR=str(tmp_path / "cache")))
-        assert Path(report.pop("file")).is_relative_to(root)
-        return report
-
-    return root, train
+    root = copied_package(tmp_path)
+    return root, lambda: train(root, tmp_path / "cache")
 
 
 def test_cache_is_used_until_it_cannot_be_read_or_any_source_changes(package):
@@ -105,8 +57,9 @@ def test_cache_is_used_until_it_cannot_be_read_or_any_source_changes(package):
 # A Numba without some of the options that are not documented, and one that keeps its cache elsewhere
 OTHER_NUMBA = """
 import warnings
+import numpy
+from numba.core import caching
 from numba.core.cpu import CPUTargetOptions
-from numba.core.dispatcher import Dispatcher
 {change}
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
@@ -123,9 +76,10 @@ with warnings.catch_warnings(record=True) as caught:
             found += twice(value)
         return found
 
+    result = total(numpy.arange(4.0))
+
 print({{str(each.message).partition(":")[0].partition(" has ")[2] or str(each.message) for each in caught}})
-import numpy
-print(total(numpy.arange(4.0)))
+print(result)
 """
 
 
@@ -134,8 +88,8 @@ print(total(numpy.arange(4.0)))
     [
         ("", "set()"),
         ("mixin = CPUTargetOptions.__bases__[0]; del mixin._nrt, mixin.forceinline", "no option"),
-        ("Dispatcher.enable_caching = lambda self: setattr(self, '_cache', object())", "compiles again"),
-        ("from numba.core.caching import CacheImpl; CacheImpl._locator_classes = []", "set NUMBA_CACHE_DIR"),
+        ("caching.FunctionCache = lambda function: object()", "compiles again"),
+        ("caching.CacheImpl._locator_classes = []", "set NUMBA_CACHE_DIR"),
     ],
 )
 def test_other_versions_of_numba_are_slower_with_a_warning(change, told, tmp_path):

@@ -91,7 +91,7 @@ class TestKernelAndPolicy:
     @pytest.mark.skipif(INTERPRETED, reason="nothing is compiled")
     def test_their_machine_code_is_not_kept_on_disk(self, sliding):
         # A process that cannot import these modules could not read the cache of the function at all.
-        kept = run._cache._cache_file._load_index()
+        kept = run._cache._on_disk._cache_file._load_index()
         assert len(run.overloads) > 0
         assert not [key for key in kept if "Cauchy" in str(key) or "RemoveOldest" in str(key)]
 

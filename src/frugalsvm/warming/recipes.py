@@ -1,7 +1,8 @@
 """What is run to have machine code made: tiny fits and predictions, one for each kind of rows.
 
-Machine code depends on types only, so sixteen rows are as good as a million. Rows with few and with many features are
-different types here (``core/dense_sources.py``), and so are float32 and float64, dense and CSR, two and more classes.
+Machine code depends on types only, so few rows are as good as a million, if there are enough to reach all of it. Rows
+with few and with many features are different types here (``core/dense_sources.py``), and so are float32 and float64,
+dense and CSR, two and more classes.
 """
 
 import tempfile
@@ -10,11 +11,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from frugalsvm._homes import ESTIMATORS
+from frugalsvm._homes import AUTOMATIC, ESTIMATORS
 
 __all__ = ["KINDS", "RECIPES", "SHARED", "Kind", "Recipe", "run"]
 
 N_ROWS = 16
+ROWS_THAT_FILL = 200  # more than an exact solver has room for at first
 N_FEATURES = (3, 24)  # few, many
 
 
@@ -41,24 +43,24 @@ class Recipe(NamedTuple):
     is_by_dtype: bool = True  # whether rows of another type take other machine code
 
 
-def _fit(name: str, settings: Mapping[str, Any], kind: Kind) -> None:
+def _fit(name: str, settings: Mapping[str, Any], kind: Kind, n_rows: int = N_ROWS) -> None:
     """Fit, predict and learn more rows with an estimator."""
-    estimator = getattr(import_module(ESTIMATORS[name]), name)
+    estimator = getattr(import_module({**ESTIMATORS, **AUTOMATIC}[name]), name)
     for n_features in N_FEATURES:
-        X, y = _data(kind, n_features)
+        X, y = _data(kind, n_features, n_rows)
         estimator(**settings).fit(X, y).predict(X)
         learner = estimator(**settings)
         if hasattr(learner, "partial_fit"):
             learner.partial_fit(X, y, **({"classes": sorted(set(y))} if kind.n_classes else {})).predict(X)
 
 
-def _data(kind: Kind, n_features: int) -> tuple[Any, Any]:
+def _data(kind: Kind, n_features: int, n_rows: int = N_ROWS) -> tuple[Any, Any]:
     import numpy as np
     from scipy.sparse import csr_matrix
 
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(N_ROWS, n_features)).astype(kind.dtype)
-    y = np.arange(N_ROWS) % kind.n_classes if kind.n_classes else X[:, 0].astype(float)
+    X = rng.normal(size=(n_rows, n_features)).astype(kind.dtype)
+    y = np.arange(n_rows) % kind.n_classes if kind.n_classes else X[:, 0].astype(float)
     return (csr_matrix(X) if kind.is_sparse else X), y
 
 
@@ -87,27 +89,51 @@ def _read(kind: Kind) -> None:
                 pass
 
 
-def _learner(estimator: str, seconds: float, *settings: Mapping[str, Any], **others: Any) -> Recipe:
+def _learner(
+    estimator: str, seconds: float, *settings: Mapping[str, Any], n_rows: int = N_ROWS, **others: Any
+) -> Recipe:
     def run_all(kind: Kind) -> None:
         for each in settings:
-            _fit(estimator, each, kind)
+            _fit(estimator, each, kind, n_rows)
 
     return Recipe(seconds, run_all, estimator=estimator, **{"needs": "prediction", **others})
 
 
 def _lowrank(estimator: str, **others: Any) -> Recipe:
     """These compute in float32, whatever the rows are."""
-    return _learner(estimator, 3, {"n_components": 4}, family="lowrank", needs="", is_by_dtype=False, **others)
+    return _learner(estimator, 3, {"n_components": 4}, family="tables", needs="", is_by_dtype=False, **others)
 
 
 def _local(estimator: str, **others: Any) -> Recipe:
     """In float32 as well, whatever the rows are; two rows in a cell, so that there is a tree."""
-    return _learner(estimator, 12, {"cell_size": 2}, family="local", needs="", is_by_dtype=False, **others)
+    return _learner(estimator, 12, {"cell_size": 2}, family="tables", needs="", is_by_dtype=False, **others)
 
 
+def _auto(estimator: str, in_cells: str, low_rank: str, **others: Any) -> Recipe:
+    """All kernels that are compared, each in the machine for tables of middle size and in the one for large tables."""
+
+    def run_all(kind: Kind) -> None:
+        import numpy as np
+
+        from frugalsvm.auto import KERNELS_TRIED
+        from frugalsvm.core.symmetric_inverse import inverse
+
+        for kernel in KERNELS_TRIED:
+            _fit(in_cells, {"kernel": kernel, "cell_size": 2}, kind)
+            _fit(in_cells, {"kernel": kernel, **_TOO_COARSE_FOR_FLOAT32}, kind)
+            _fit(low_rank, {"kernel": kernel, "n_components": 4}, kind)
+        inverse(np.eye(2))  # of learned metrics
+        _fit(estimator, {}, kind, n_rows=ROWS_THAT_FILL)
+
+    return Recipe(60, run_all, estimator=estimator, family="tables", is_by_dtype=False, **others)
+
+
+# Kernel values of all but 1 and hardly any regularization: float64 is taken.
+_TOO_COARSE_FOR_FLOAT32 = {"cell_size": 8, "gamma": 1e-6, "C": 1e12}
 _BINARY = tuple(kind for kind in KINDS if kind.n_classes == 2)
 _NUMBERS = tuple(kind._replace(n_classes=0) for kind in _BINARY)
 _LOCAL = tuple(kind for kind in _BINARY if not kind.is_sparse)  # several outputs share its machine code
+_LOCAL_NUMBERS = tuple(kind._replace(n_classes=0) for kind in _LOCAL)
 
 # What several others use.
 SHARED = {"prediction": Recipe(2, _predict, _BINARY)}
@@ -124,12 +150,14 @@ RECIPES = {
     "lasvm-i": _learner("LASVMClassifier", 0.1, {"variant": "i"}, family="lasvm"),
     "tracking": _learner("TrackingSVC", 10, {}),
     # These two compute in float64, whatever the rows are.
-    "incremental": _learner("IncrementalSVC", 5, {}, is_by_dtype=False),
+    "incremental": _learner("IncrementalSVC", 5, {"C": 1e3}, n_rows=ROWS_THAT_FILL, is_by_dtype=False),
     "tvm": _learner("TVMClassifier", 12, {"budget": 4}, is_by_dtype=False),
     "asset": _lowrank("ASSETClassifier"),
     "asset-regressor": _lowrank("ASSETRegressor", kinds=_NUMBERS),
     "local": _local("LocalSVC", kinds=_LOCAL),
-    "local-regressor": _local("LocalSVR", kinds=tuple(kind._replace(n_classes=0) for kind in _LOCAL)),
+    "local-regressor": _local("LocalSVR", kinds=_LOCAL_NUMBERS),
+    "auto": _auto("AutoSVC", "LocalSVC", "ASSETClassifier", kinds=_LOCAL),
+    "auto-regressor": _auto("AutoSVR", "LocalSVR", "ASSETRegressor", kinds=_LOCAL_NUMBERS),
     "asset-one-class": _lowrank("ASSETOneClassSVM", kinds=_NUMBERS),
     "text": Recipe(8, _read, KINDS[:1]),
 }

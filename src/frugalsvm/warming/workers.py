@@ -39,7 +39,8 @@ class Outcome(NamedTuple):
 
 def outcome_of(task: Task) -> Outcome:
     """Run a task in this process."""
-    from frugalsvm.compiling.functions import compile_notice
+    from frugalsvm.compiling.events import compile_notice
+    from frugalsvm.warming.origin import kept_in
     from frugalsvm.warming.recipes import Kind, run
 
     n_before, start, error = compile_notice.n_compiled, time.perf_counter(), None
@@ -49,17 +50,7 @@ def outcome_of(task: Task) -> Outcome:
             run(task.name, Kind(*task.kind))
         except Exception as raised:
             error = f"{type(raised).__name__}: {raised}"
-    return Outcome(task.name, compile_notice.n_compiled - n_before, time.perf_counter() - start, _folder(), error)
-
-
-def _folder() -> str | None:
-    """The folder, or the one above the folders, with machine code."""
-    from frugalsvm.budgeted.sgd import run
-    from frugalsvm.compiling.functions import code_folder
-    from frugalsvm.core.dense_scores import score_some
-
-    folders = [code_folder(function) for function in (run, score_some)]
-    return os.path.commonpath([folder for folder in folders if folder]) if all(folders) else None
+    return Outcome(task.name, compile_notice.n_compiled - n_before, time.perf_counter() - start, kept_in(), error)
 
 
 def serve() -> None:

@@ -1,4 +1,4 @@
-"""``frugalsvm info``: versions, extras, devices, threads."""
+"""``frugalsvm info``: versions, extras, devices, threads, machine code."""
 
 import os
 import platform
@@ -27,7 +27,7 @@ _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS
 
 
 def info(as_json: Json = False) -> None:
-    """Show what is installed: versions, extras, devices, threads."""
+    """Show what is installed: versions, extras, devices, threads, machine code."""
     from frugalsvm.cli.console import Printer, print_json, table_of
 
     facts = _facts()
@@ -40,6 +40,7 @@ def info(as_json: Json = False) -> None:
 def _facts() -> dict[str, Any]:
     """Everything that a report of a problem should say about an installation."""
     from frugalsvm.arrays.namespace import available_devices
+    from frugalsvm.warming.origin import machine_code
 
     return {
         "frugalsvm": __version__,
@@ -49,6 +50,7 @@ def _facts() -> dict[str, Any]:
         "extras": {name: _extra(name, modules) for name, modules in EXTRAS.items()},
         "devices": available_devices(),
         "threads": _threads(),
+        "machine_code": code._asdict() if (code := machine_code()) else None,
     }
 
 
@@ -77,6 +79,8 @@ def _threads() -> dict[str, Any]:
 
 def _rows_of(facts: dict[str, Any]) -> list[dict[str, str]]:
     """The same for people: two columns."""
+    from frugalsvm.warming.origin import MachineCode
+
     rows = [{"what": name, "value": facts[name]} for name in ("frugalsvm", "python", "platform")]
     rows += [{"what": name, "value": each} for name, each in facts["packages"].items()]
     for name, extra in facts["extras"].items():
@@ -84,4 +88,6 @@ def _rows_of(facts: dict[str, Any]) -> list[dict[str, str]]:
         rows.append({"what": f"extra {name}", "value": there or f"not there: {extra['install']}"})
     rows += [{"what": f"device {name}", "value": each} for name, each in facts["devices"].items()]
     threads = ", ".join(f"{name} {each}" for name, each in facts["threads"].items())
-    return [*rows, {"what": "threads", "value": threads}]
+    code = facts["machine_code"]
+    where = "none: NUMBA_DISABLE_JIT is set" if code is None else str(MachineCode(**code))
+    return [*rows, {"what": "threads", "value": threads}, {"what": "machine code", "value": where}]

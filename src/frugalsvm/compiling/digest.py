@@ -1,0 +1,97 @@
+"""Which sources machine code comes from, and a digest of them: where it has changed, code that was kept is stale."""
+
+import hashlib
+from pathlib import Path
+
+__all__ = ["COMPILED_THERE", "NOT_COMPILED", "sources_digest"]
+
+# Nothing that is compiled is here, or uses what is here: changes need no new machine code.
+NOT_COMPILED = (
+    "_deprecation.py",
+    "_homes.py",
+    "_scikit_learn.py",
+    "_stored.py",
+    "arrays",
+    "auto",
+    "budgeted/device_blocks.py",
+    "calibration",
+    "cells/batches.py",
+    "cells/budget.py",
+    "cells/choosing.py",
+    "cells/device_scores.py",
+    "cells/device_tree.py",
+    "cells/left_out.py",
+    "cells/on_device.py",
+    "cells/places.py",
+    "cells/spill.py",
+    "cells/training.py",
+    "cells/trunk.py",
+    "checks.py",
+    "cli",
+    "compiling",
+    "compat",
+    "conformal",
+    "cost.py",
+    "budgeted/learner.py",
+    "budgeted/one_class.py",
+    "budgeted/post_pass.py",
+    "core/capabilities.py",
+    "core/metric.py",
+    "core/moments.py",
+    "core/origin.py",
+    "dask",
+    "datasets/_drifting_populations.py",
+    "datasets/_schedules.py",
+    "datasets/drifting.py",
+    "demo.py",
+    "durations.py",
+    "estimators",
+    "exceptions.py",
+    "explain",
+    "export",
+    "lowrank",
+    "metric_learning",
+    "metrics",
+    "persist",
+    "pipelines",
+    "plots",
+    "selection",
+    "stream_search",
+    "streams",
+    "warming",
+    "words.py",
+)
+# The files and folders in those folders that are compiled after all.
+COMPILED_THERE = (
+    "compiling/functions.py",
+    "compiling/in_place.py",
+    "compiling/instructions.py",
+    "compiling/pipeline.py",
+    "lowrank/fourier.py",
+    "lowrank/losses",
+    "lowrank/maps.py",
+    "lowrank/nystroem.py",
+    "lowrank/row_products.py",
+    "lowrank/subgradient.py",
+    "lowrank/visits.py",
+    "streams/number_parsing.py",
+    "streams/parsing.py",
+)
+
+
+def sources_digest(root: Path | None = None) -> str:
+    """Digest of the Python sources of the package that compiled code may come from: file names and contents."""
+    root = Path(__file__).parents[1] if root is None else root
+    digest = hashlib.blake2b(digest_size=16)
+    for path in sorted(root.rglob("*.py")):
+        name = path.relative_to(root).as_posix()
+        if _is_in(name, NOT_COMPILED) and not _is_in(name, COMPILED_THERE):
+            continue
+        digest.update(name.encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _is_in(name: str, listed: tuple[str, ...]) -> bool:
+    """Whether a file, or a folder that it is in, is listed."""
+    return any(name == each or name.startswith(f"{each}/") for each in listed)
