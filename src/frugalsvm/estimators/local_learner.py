@@ -19,6 +19,7 @@ from frugalsvm.cells.tree import Tree
 from frugalsvm.cells.trunk import drawn_rows, sampling_for
 from frugalsvm.compiling.threads import Threads
 from frugalsvm.estimators._auto import is_auto
+from frugalsvm.estimators._learned_rows import keep_learned
 from frugalsvm.estimators.validation import parsed_bytes
 
 __all__ = [
@@ -88,7 +89,8 @@ def begin_local(estimator: Any, known: KnownRows, targets: np.ndarray, weights: 
     size = estimator._size_for(n_rows)
     room = parsed_bytes("memory", estimator.memory) // _SHARE // (8 * estimator.n_features_in_)
     sampling, random_state = sampling_for(n_rows, size, room), check_random_state(estimator.random_state)
-    if sampling.n_rows < n_rows:
+    estimator._is_of_sample = sampling.n_rows < n_rows
+    if estimator._is_of_sample:
         drawn = drawn[drawn_rows(n_rows, sampling.n_rows, _generator(random_state))]
     some = (targets[:, drawn], None if weights is None else weights[drawn])
     sample = estimator._seen_first(known.taken(drawn), *some, random_state).astype(estimator._dtype, copy=False)
@@ -130,3 +132,4 @@ def take_left_out(estimator: Any, scores: np.ndarray, targets: np.ndarray, weigh
 def look_back(estimator: Any, rows: np.ndarray, numbers: np.ndarray, targets: np.ndarray, weights: Any) -> None:
     """Do what comes after leave-one-out scores: rows, as the kernel sees them, are those with these numbers."""
     estimator._look_back(rows, numbers, targets, weights)
+    keep_learned(estimator, numbers, targets, weights)

@@ -22,10 +22,12 @@ from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.origin import some_rows
 from frugalsvm.estimators._auto import is_auto
 from frugalsvm.estimators._byte_budget import trained_in_bytes
+from frugalsvm.estimators._learned_rows import forget_rows_learned, keep_learned
 from frugalsvm.estimators._local_batches import LearnsBatches, refuse_sparse
 from frugalsvm.estimators._local_saved import LOCAL
 from frugalsvm.estimators._local_warnings import warn_if_coefficients_cancel
 from frugalsvm.estimators._tensors import validated_tensor
+from frugalsvm.estimators.local_changes import ChangesRows
 from frugalsvm.estimators.metric import check_metric
 from frugalsvm.estimators.origin import absolute_rows, relative_rows
 from frugalsvm.estimators.progress import following
@@ -51,7 +53,7 @@ _MOST_TREES = 1000
 _ONE_CELL = 2 * _USUAL_SIZE  # up to this number, rows are not divided
 
 
-class LocalMachine(LearnsBatches, Fits):
+class LocalMachine(LearnsBatches, ChangesRows, Fits):
     """Base of estimators that have a least-squares machine in every cell of some trees.
 
     The model is ``_rows`` (as the kernel sees them) and ``_cells``, one for each tree. In a budget of bytes, these have
@@ -204,6 +206,7 @@ class LocalMachine(LearnsBatches, Fits):
     def _forget(self):
         """Be ready to learn from the beginning."""
         forget_learned(self)
+        forget_rows_learned(self)
         for name in ("_rows", "_cells"):  # whose type is not for the new ones
             self.__dict__.pop(name, None)
 
@@ -257,6 +260,7 @@ class LocalMachine(LearnsBatches, Fits):
             left_out = every
         self._take_left_out(left_out, targets, weights)
         self._look_back(rows, None, targets, weights)
+        keep_learned(self, None, targets, weights)
 
     def _bytes_beside(self, n_rows, n_outputs) -> int:
         """Bytes of the model that are not for its cells."""

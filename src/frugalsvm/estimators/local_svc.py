@@ -3,7 +3,9 @@
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from frugalsvm.arrays.namespace import on_host
 from frugalsvm.calibration import MOST_ROWS
 from frugalsvm.core.outputs import n_outputs_for, signs
 from frugalsvm.estimators._base import ScoreClassifier
@@ -57,6 +59,7 @@ class LocalSVC(ScoreClassifier, LocalMachine):
         Share of rows, by weight, that they classify wrongly: an estimate of the error on new rows. That gamma and C are
         chosen by leave-one-out errors makes it hardly smaller; a metric that is learned from the same rows may.
     C_, cell_size_, n_cells_, model_bytes_, metric_, n_features_in_
+    row_ids_, structure_rows_, forgotten_
 
     References
     ----------
@@ -127,6 +130,26 @@ class LocalSVC(ScoreClassifier, LocalMachine):
     def _known_targets(self, y):
         labels = encoded_labels(y, distinct_labels(y), self.classes_, may_grow=False)
         return self._signs(labels)
+
+    def _kept_targets(self, targets):
+        labels = targets[0] > 0 if len(targets) == 1 else targets.argmax(axis=0)
+        return labels.astype(np.min_scalar_type(len(self.classes_)))
+
+    def _targets_kept(self, kept):
+        return self._signs(kept)
+
+    def _own_targets(self, y, rows):
+        y = column_or_1d(on_host(y))
+        check_consistent_length(rows, y)
+        return self._kept_targets(self._known_targets(y))
+
+    def _more_examples(self, X, y, sample_weight):
+        if self.class_weight == "balanced":
+            raise ValueError(
+                "class_weight='balanced' needs all labels beforehand: to add rows, fit with a dict of weights, or pass "
+                "sample_weight."
+            )
+        return self._examples_of(X, y, sample_weight, first=False)
 
     def _take_left_out(self, scores, targets, weights):
         numbers = np.arange(len(self.classes_), dtype=np.min_scalar_type(len(self.classes_)))  # there are many rows

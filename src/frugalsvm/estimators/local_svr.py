@@ -51,6 +51,7 @@ class LocalSVR(LeftOutIntervals, RegressorMixin, LocalMachine):
         Their root mean squared error, by weight, over all outputs: an estimate of the error on new rows. That gamma and
         C are chosen by such errors makes it hardly smaller; a metric that is learned from the same rows may.
     C_, cell_size_, n_cells_, model_bytes_, metric_, n_features_in_
+    row_ids_, structure_rows_, forgotten_
 
     References
     ----------
@@ -127,6 +128,31 @@ class LocalSVR(LeftOutIntervals, RegressorMixin, LocalMachine):
         weights = checked_weights(on_host(sample_weight), X)
         self._target_scale = scale_of(targets, weights, None)
         return np.ascontiguousarray(self._target_scale.standardized(targets).T), weights
+
+    def _kept_targets(self, targets):
+        return np.ascontiguousarray(targets.T, self._dtype)
+
+    def _targets_kept(self, kept):
+        return kept.T
+
+    def _own_targets(self, y, rows):
+        targets, _ = checked_targets(type(self).__name__, y, rows)
+        self._check_outputs(targets)
+        return self._kept_targets(self._known_targets(targets))
+
+    def _check_outputs(self, targets):
+        if targets.shape[1] != len(self._target_scale.center):
+            raise ValueError(
+                f"y has {targets.shape[1]} targets for each row, but the model has {len(self._target_scale.center)}."
+            )
+
+    def _more_examples(self, X, y, sample_weight):
+        if y is None:
+            checked_targets(type(self).__name__, y, X)  # which says so
+        X = self._known_rows(X, self._dtype)
+        targets, _ = checked_targets(type(self).__name__, y, X)
+        self._check_outputs(targets)
+        return X, self._known_targets(targets), checked_weights(on_host(sample_weight), X)
 
     def _take_left_out(self, scores, targets, weights):
         errors = (targets.T - scores) * self._target_scale.spread

@@ -1,0 +1,343 @@
+"""`LocalSVC` and `LocalSVR` that change: rows are forgotten, added and replaced without training again.
+
+A row is in one cell of each tree, and only these cells are solved again (`frugalsvm.cells.changes`).
+"""
+
+import warnings
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from frugalsvm.cells.changes.mending import Settings, Staged, mended, without_gaps
+from frugalsvm.cells.changes.structure import NO_LEVEL, levels_of
+from frugalsvm.cells.codes import CodedCells
+from frugalsvm.cells.tree import cells_of
+from frugalsvm.estimators._learned_rows import ids_of, places_of_ids, places_of_rows
+from frugalsvm.estimators.unchanged import unchanged_on_error
+from frugalsvm.estimators.validation import parsed_bytes
+from frugalsvm.estimators.writable import prepare_to_learn
+
+__all__ = ["ChangesRows"]
+
+_SPARE = 8  # of the rows, that there is room for when rows are added
+
+
+class _Added(NamedTuple):
+    """Rows that come, as the kernel sees them."""
+
+    ids: np.ndarray
+    rows: np.ndarray
+    targets: np.ndarray  # as the model keeps them
+    weights: np.ndarray | None
+
+
+class ChangesRows:
+    """`unlearn`, `partial_fit` and `update`; the rest of the estimator is in `local_machine.py`.
+
+    Subclasses define ``_kept_targets`` (what is kept of targets (n_outputs, n)), ``_targets_kept`` (the other way
+    round), ``_more_examples`` (rows, targets (n_outputs, n) and weights or None of rows that users add) and
+    ``_own_targets`` (targets as they are kept of labels or values that users pass).
+
+    Attributes
+    ----------
+    row_ids_ : ndarray of int
+        Ids of the rows that the model has, in the order of ``loo_scores_`` once the model has changed: numbers among
+        the rows of `fit`, and those after that for rows that were added.
+    structure_rows_ : ndarray of int
+        Ids of the rows that the trees were made of: if one of them is forgotten, a part of a tree is grown again.
+    forgotten_ : list of dict
+        A certificate for each call of `unlearn`: see :ref:`forgetting`.
+    """
+
+    _row_ids: np.ndarray
+    _row_levels: np.ndarray
+    _n_ids: int
+    _room: np.ndarray | None = None  # of which ``_rows`` are the first
+    _is_of_sample = False  # whether the trees were made of a sample that is not known any more
+    forgotten_: list[dict[str, Any]]
+
+    # --- changes ----------------------------------------------------------------------------------------------
+
+    def unlearn(self: Any, X, y=None):
+        """Forget rows: the model becomes that of a training on the other rows with the same trees, gamma and C.
+
+        Only the cells that have these rows are solved again. Parts of trees that were made of them are grown again from
+        the other rows, cells that become too small are joined with their neighbors, and leave-one-out scores,
+        calibration and intervals are those of the rows that are left. See :ref:`forgetting` for what is promised.
+
+        Parameters
+        ----------
+        X : array-like of int, or array-like of shape (n_samples, n_features)
+            The ids of the rows (see ``row_ids_``), or the rows themselves. Of equal rows the one that was learned last
+            goes first; a row that is given twice goes twice.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            Targets of the rows: only rows with the same target are meant.
+
+        Returns
+        -------
+        self
+
+        Notes
+        -----
+        If there is no such row (any more), that is a ValueError, and nothing is forgotten.
+        """
+        with unchanged_on_error(self):
+            self._check_changes()
+            places = self._places(X, y)
+            if len(places):
+                self._change(places, None, is_forgotten=True)
+        return self
+
+    def partial_fit(self: Any, X, y, sample_weight=None):
+        """Add rows: each joins its cell in every tree, which is solved again; a cell that is too large is divided.
+
+        The metric, gamma and C stay those of `fit`. The first call is a `fit`, which chooses them: its rows should be
+        like those to come, and have all classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or, for `LocalSVR`, (n_samples, n_outputs)
+        sample_weight : array-like of shape (n_samples,), default=None
+            Rows of weight 0 are ignored, but have ids.
+
+        Returns
+        -------
+        self
+        """
+        if not hasattr(self, "_rows"):
+            return self.fit(X, y, sample_weight)
+        with unchanged_on_error(self):
+            self._check_changes()
+            X, targets, weights = self._more_examples(X, y, sample_weight)
+            ids = self._n_ids + np.arange(len(X))
+            self._n_ids += len(X)
+            self._change(np.empty(0, np.int64), self._added(ids, X, targets, weights))
+        return self
+
+    def update(self: Any, ids, X, y, sample_weight=None):
+        """Replace rows: what was known of these ids is forgotten, and the new rows have the same ids.
+
+        Parameters
+        ----------
+        ids : array-like of int
+            See ``row_ids_``.
+        X, y, sample_weight
+            As in `partial_fit`, a row for each id.
+
+        Returns
+        -------
+        self
+        """
+        with unchanged_on_error(self):
+            self._check_changes()
+            ids = ids_of(ids)
+            X, targets, weights = self._more_examples(X, y, sample_weight)
+            if len(X) != len(ids):
+                raise ValueError(f"X has {len(X)} rows, but there are {len(ids)} ids: pass a row for each id.")
+            self._change(places_of_ids(self, ids), self._added(ids, X, targets, weights))
+        return self
+
+    def _added(self: Any, ids, X, targets, weights) -> _Added:
+        known = slice(None) if weights is None else np.flatnonzero(weights)
+        kept = self._kept_targets(np.ascontiguousarray(targets, self._dtype))
+        return _Added(ids[known], X[known], kept[known], None if weights is None else weights[known])
+
+    def _check_changes(self: Any) -> None:
+        """Refuse models that cannot change, and say why."""
+        check_is_fitted(self)
+        prepare_to_learn(self)
+        name = type(self).__name__
+        if isinstance(self._cells[0], CodedCells):
+            raise ValueError(f"This {name} has a budget, and keeps too little of its rows to change: set budget=None.")
+        if not hasattr(self, "_row_targets"):
+            raise ValueError(f"This {name} is of an earlier version, which kept no targets: fit it again to change it.")
+
+    def _places(self: Any, X, y) -> np.ndarray:
+        if np.ndim(X) < 2:
+            if y is not None:
+                raise ValueError("Ids say which rows are meant: y is for rows only.")
+            return places_of_ids(self, ids_of(X))
+        rows = self._known_rows(X, self._dtype)
+        targets = None if y is None else self._own_targets(y, rows)
+        return places_of_rows(self, rows, targets, cells_of(self._cells[0].tree, rows))
+
+    # --- one change -------------------------------------------------------------------------------------------
+
+    def _change(self: Any, gone: np.ndarray, added: _Added | None, *, is_forgotten: bool = False) -> None:
+        """Make a model without some rows and with others; nothing is overwritten until it is known."""
+        n_new = 0 if added is None else len(added.ids)
+        if len(self._rows) + n_new == len(gone):
+            raise ValueError("A model needs at least one row: to forget all of them, delete the model and its files.")
+        if not len(gone) and not n_new:
+            return
+        levels = self._known_levels()
+        staged, kept_targets, levels = self._staged(gone, added, levels)
+        trees = self._mended(staged, levels)
+        left_out = self._left_out_after(staged, kept_targets, trees)
+        ids = staged.ids
+        stays = np.ones(len(ids), bool)
+        stays[gone] = False
+        n_left = int(np.count_nonzero(stays))
+        gaps, moved = np.flatnonzero(~stays[:n_left]), n_left + np.flatnonzero(stays[n_left:])
+        place = np.arange(n_left)
+        place[gaps] = moved
+        order = np.argsort(ids[place], kind="stable")
+        forgotten = ids[gone].tolist()
+        self._cells = [without_gaps(each.cells, gaps, moved) for each in trees]
+        self._row_ids, self._row_targets = ids[place], kept_targets[place]
+        self._row_weights = None if staged.weights is None else staged.weights[place]
+        if levels is not None:
+            self._row_levels = np.ascontiguousarray(levels[:, place])
+        self._take_left_out_again(left_out[place][order], order)
+        if is_forgotten:
+            self.forgotten_ = [*self.forgotten_, self._certificate(forgotten, trees)]
+        before = staged.rows[gaps]
+        try:
+            staged.rows[gaps] = staged.rows[moved]
+            self._rows = staged.rows[:n_left]
+            self._look_back_again(order)
+        except BaseException:
+            staged.rows[gaps] = before
+            raise
+        staged.rows[n_left:] = 0.0
+
+    def _staged(self: Any, gone, added, levels):
+        """All rows, ids, targets and weights while a change is made."""
+        if added is None:
+            staged = Staged(
+                self._rows, self._row_ids, self._row_targets, self._row_weights, gone, np.empty(0, np.int64)
+            )
+            return self._with_targets(staged, self._row_targets), self._row_targets, levels
+        n_rows, n_new = len(self._rows), len(added.ids)
+        rows = self._with_room(n_new)
+        rows[n_rows:] = added.rows
+        targets = np.concatenate([self._row_targets, added.targets.astype(self._row_targets.dtype, copy=False)])
+        weights = self._row_weights
+        if weights is not None or added.weights is not None:
+            own = np.ones(n_rows) if weights is None else weights
+            weights = np.concatenate([own, np.ones(n_new) if added.weights is None else added.weights])
+        if levels is not None:
+            levels = np.hstack([levels, np.full((len(levels), n_new), NO_LEVEL, np.int8)])
+        ids, new = np.concatenate([self._row_ids, added.ids]), n_rows + np.arange(n_new)
+        return self._with_targets(Staged(rows, ids, None, weights, gone, new), targets), targets, levels  # type: ignore[arg-type]
+
+    def _with_targets(self: Any, staged: Staged, targets: np.ndarray) -> Staged:
+        return staged._replace(targets=lambda places: self._targets_kept(targets[places]))
+
+    def _mended(self: Any, staged: Staged, levels):
+        """All trees after the change."""
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        found = []
+        for number, cells in enumerate(self._cells):
+            settings = Settings(
+                self._kernel, 1.0 / self.C_, self._threads(), parsed_bytes("memory", self.memory),
+                [seed, number, len(staged.gone), len(staged.rows)],
+            )  # fmt: skip
+            own = None if levels is None else levels[number]
+            found.append(mended(staged, cells, settings, levels=own, with_errors_before=len(self._cells) > 1))
+        return found
+
+    def _left_out_after(self: Any, staged: Staged, kept_targets, trees) -> np.ndarray:
+        """Leave-one-out scores (n, n_outputs) of the staged rows, in units of the machines."""
+        known = self._left_out_scores()
+        n_rows, n_trees = len(known), len(trees)
+        left_out = np.empty((len(staged.ids), known.shape[1]))
+        order = np.argsort(self._row_ids, kind="stable")
+        left_out[order] = known
+        if len(staged.new):
+            left_out[n_rows:] = self._targets_kept(kept_targets[n_rows:]).T
+        for each in trees:
+            targets = self._targets_kept(kept_targets[each.solved]).T
+            if n_trees == 1:
+                left_out[each.solved] = targets - each.errors.T
+            else:
+                left_out[each.solved] += (each.before - each.errors).T / n_trees
+        return left_out
+
+    def _left_out_scores(self: Any) -> np.ndarray:
+        """Leave-one-out scores of the rows that the model has, in the order of their ids, in units of the machines."""
+        scores = self.standardized_left_out()
+        # Rows without a weight have scores as well, as long as the model is that of `fit`.
+        return scores if len(scores) == len(self._row_ids) else scores[np.sort(self._row_ids)]
+
+    def standardized_left_out(self: Any) -> np.ndarray:
+        """``loo_scores_`` in units of the machines."""
+        return self.loo_scores_
+
+    def _take_left_out_again(self: Any, scores: np.ndarray, order: np.ndarray) -> None:
+        """Take scores of all rows in the order of their ids, ``order`` of the stored ones."""
+        targets = self._targets_kept(self._row_targets[order])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what there is to say, `fit` has said
+            self._take_left_out(scores, targets, None if self._row_weights is None else self._row_weights[order])
+
+    def _look_back_again(self: Any, order: np.ndarray) -> None:
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        weights = None if self._row_weights is None else self._row_weights[order]
+        self._look_back(self._rows, rank, self._targets_kept(self._row_targets[order]), weights)
+
+    def _certificate(self: Any, ids: list[int], trees: list[Any]) -> dict[str, Any]:
+        return {
+            "ids": sorted(ids),
+            "time": datetime.now(UTC).isoformat(timespec="seconds"),
+            "cells": [each.n_cells for each in trees],
+            "parts grown again": [each.n_grown for each in trees],
+        }
+
+    # --- room for more rows -----------------------------------------------------------------------------------
+
+    def _with_room(self: Any, n_new: int) -> np.ndarray:
+        """The rows with room for more after them: where they are, or in a larger array."""
+        rows, room = self._rows, self._room
+        n_rows = len(rows)
+        if room is None or room.ctypes.data != rows.ctypes.data or len(room) < n_rows + n_new:
+            room = np.zeros((n_rows + n_new + n_rows // _SPARE, rows.shape[1]), rows.dtype)
+            room[:n_rows] = rows
+            self._room = room
+        return room[: n_rows + n_new]
+
+    def __getstate__(self: Any) -> dict[str, Any]:
+        state = dict(super().__getstate__())  # type: ignore[misc]
+        state.pop("_room", None)
+        return state
+
+    # --- structure --------------------------------------------------------------------------------------------
+
+    def _known_levels(self: Any) -> np.ndarray | None:
+        """Where rows have made the trees; None if that is not known."""
+        if self._is_of_sample:
+            return None
+        if not hasattr(self, "_row_levels"):
+            found = np.empty((len(self._cells), len(self._rows)), np.int8)
+            for own, cells in zip(found, self._cells, strict=True):
+                own[cells.tree.members] = levels_of(cells.tree, self._rows, self._row_ids)
+            return found
+        return self._row_levels.copy()
+
+    @property
+    def row_ids_(self: Any) -> np.ndarray:
+        """Ids of the rows that the model has, ascending."""
+        self._check_row_ids()
+        return np.sort(self._row_ids)
+
+    def _check_row_ids(self: Any) -> None:
+        check_is_fitted(self)
+        if not hasattr(self, "_row_ids"):
+            raise AttributeError(
+                f"This {type(self).__name__} has no ids of rows: it has a budget, was saved for prediction, or is of an "
+                "earlier version."
+            )
+
+    @property
+    def structure_rows_(self: Any) -> np.ndarray:
+        """Ids of the rows that the trees were made of: to forget one of them grows a part of a tree again."""
+        self._check_row_ids()
+        levels = self._known_levels()
+        if levels is None:
+            raise AttributeError("The trees were made of a sample of the rows, and which these were is not known.")
+        return np.sort(self._row_ids[(levels != NO_LEVEL).any(axis=0)])
