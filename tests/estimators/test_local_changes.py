@@ -1,5 +1,11 @@
 """`LocalSVC` and `LocalSVR` that forget, add and replace rows: the same as training on the rows that are left."""
 
+import json
+import os
+import pickle
+import tempfile
+import zipfile
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -10,6 +16,9 @@ from frugalsvm.cells.solver import Examples
 from frugalsvm.cells.training import trained
 from frugalsvm.cells.tree import cells_of
 from frugalsvm.compiling.threads import ONE_THREAD
+from frugalsvm.estimators._learned_rows import room_of
+from frugalsvm.estimators.forget_reports import is_signed_by
+from frugalsvm.persist.checkpoint import save_checkpoint
 from tests.oracles import kernels as kernel_oracle
 from tests.oracles.changes import Table, from_scratch
 
@@ -239,7 +248,7 @@ def test_rows_without_weight_have_ids_but_cannot_be_forgotten():
     model.unlearn([10])
     assert model.loo_scores_.shape == (197, 1)
     assert set(model.row_ids_) == set(range(200)) - {2, 5, 10}
-    model.partial_fit(X[:2], y[:2], [0.0, 1.0])
+    model.partial_fit(X[:2], y[:2], sample_weight=[0.0, 1.0])
     assert model.row_ids_[-1] == 201
 
 
@@ -282,3 +291,84 @@ def test_the_first_rows_of_a_stream_are_a_fit():
     model = new_model().fit(X[:100], y[:100])
     np.testing.assert_array_equal(stream.decision_function(X), model.decision_function(X))
     assert stream.partial_fit(X[100:], y[100:]).score(X, y) > 0.9
+
+
+def test_reports_say_what_was_done_and_are_signed():
+    X, y, _ = table()
+    model = new_model().fit(X, y)
+    model.unlearn([3, 50]).unlearn([7], certify=True)
+    report = json.loads(json.dumps(model.forget_report(key="secret")))
+    first, second = report["forgotten"]
+    assert (first["ids"], second["ids"], report["rows"]) == ([3, 50], [7], 197)
+    assert second["digest before"] != second["digest after"] == report["digest"]
+    assert second["residual"] < 1e-12
+    assert is_signed_by(report, "secret")
+    assert not is_signed_by(report, b"other")
+    report["forgotten"][0]["ids"] = [3]
+    assert not is_signed_by(report, "secret")
+    assert "signature" not in model.forget_report()
+
+
+def test_digests_do_not_depend_on_the_order_of_changes():
+    X, y, _ = table(8000)
+    model = new_model(cell_size=1000).fit(X, y)
+    others = np.setdiff1d(np.arange(8000), model.structure_rows_)[:3]
+    digests = set()
+    for order in ([0, 1, 2], [2, 0, 1]):
+        changed = new_model(cell_size=1000).fit(X, y)
+        for i in order:
+            changed.unlearn(others[[i]])
+        digests.add(changed.forget_report()["digest"])
+    digests.add(new_model(cell_size=1000).fit(X, y).unlearn(others).forget_report()["digest"])
+    assert len(digests) == 1
+
+
+def values_in(path_or_bytes, rows, dtype):
+    """Which of some rows are found in bytes: any of their values."""
+    return [i for i, row in enumerate(rows) if any(value.astype(dtype).tobytes() in path_or_bytes for value in row)]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_nothing_of_a_row_is_left_in_files_or_memory(tmp_path, dtype):
+    X, y, _ = table(1000)
+    model = new_model(cell_size=200, dtype=dtype, n_trees=2).fit(X, y)
+    model.partial_fit(X[:10] + 1e-3, y[:10])  # there is room after the rows now
+    gone = np.array([0, 500, 999])
+    others = np.setdiff1d(np.arange(1000), gone)
+    model.unlearn(gone)
+    rows = X.astype(dtype)
+    save(model, tmp_path / "model.frugal")
+    save(model, tmp_path / "small.frugal", for_prediction=True)
+    save_checkpoint(model, tmp_path / "checkpoint.frugal")
+    contents = [unpacked(tmp_path / name) for name in ("model.frugal", "small.frugal", "checkpoint.frugal")]
+    for content in (*contents, pickle.dumps(model), room_of(model).tobytes()):
+        assert values_in(content, rows[gone], dtype) == []
+        assert len(values_in(content, rows[others][:20], dtype)) == 20  # the search finds what is there
+
+
+def unpacked(path):
+    """The bytes of all that is in a model file."""
+    with zipfile.ZipFile(path) as archive:
+        return b"".join(archive.read(name) for name in archive.namelist())
+
+
+def test_nothing_of_a_row_is_left_in_temporary_files(tmp_path):
+    X, y, _ = table(1000)
+    files = []
+    make = tempfile.TemporaryFile
+
+    def watched(**options):
+        files.append(make(**options))
+        return os.fdopen(os.dup(files[-1].fileno()), "w+b")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tempfile, "TemporaryFile", watched)
+        model = new_model(cell_size=200).fit_batches([(X, y)], folder=tmp_path)
+    gone = np.array([0, 500, 999])
+    model.unlearn(gone)
+    contents = []
+    for file in files:
+        size = os.fstat(file.fileno()).st_size
+        contents.append(os.pread(file.fileno(), size, 0))
+    assert any(len(values_in(content, X[1:20], "float64")) == 19 for content in contents)
+    assert all(values_in(content, X[gone], "float64") == [] for content in contents[1:])

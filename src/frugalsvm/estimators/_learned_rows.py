@@ -5,6 +5,7 @@ here, rows are in the order in which the model stores them. Where rows have gone
 """
 
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -18,7 +19,13 @@ __all__ = [
     "learned_rows_are_sound",
     "places_of_ids",
     "places_of_rows",
+    "room_of",
+    "with_room",
 ]
+
+_SPARE = 8  # of the rows: that there is room for when rows are added
+# Memory of models: zeros after their rows. It is not an attribute, which files and copies would have.
+_ROOMS: WeakKeyDictionary[Any, np.ndarray] = WeakKeyDictionary()
 
 LEARNED_ROWS = {
     "_row_ids": array("i", 1), "_row_targets": lambda value: array("iu", 1)(value) or array("f", 2)(value),
@@ -42,6 +49,7 @@ def keep_learned(model: Any, numbers: np.ndarray | None, targets: np.ndarray, we
 
 def forget_rows_learned(model: Any) -> None:
     """Be ready to keep others."""
+    _ROOMS.pop(model, None)
     for name in LEARNED_ROWS:
         vars(model).pop(name, None)
 
@@ -110,3 +118,20 @@ def places_of_rows(model: Any, rows: np.ndarray, targets: np.ndarray | None, cel
             raise ValueError(f"There is no row (any more) that equals row {i}{with_target}; nothing was changed.")
         found.append(int(candidates[np.argmax(model._row_ids[candidates])]))
     return np.array(found, np.int64)
+
+
+def room_of(model: Any) -> np.ndarray | None:
+    """Memory of a model that begins with its rows; None if there is none but the rows."""
+    room = _ROOMS.get(model)
+    return None if room is None or room.ctypes.data != model._rows.ctypes.data else room
+
+
+def with_room(model: Any, n_new: int) -> np.ndarray:
+    """The rows of a model with room for more after them: where they are, or in a larger array."""
+    rows, room = model._rows, room_of(model)
+    n_rows = len(rows)
+    if room is None or len(room) < n_rows + n_new:
+        room = np.zeros((n_rows + n_new + n_rows // _SPARE, rows.shape[1]), rows.dtype)
+        room[:n_rows] = rows
+        _ROOMS[model] = room
+    return room[: n_rows + n_new]

@@ -4,25 +4,25 @@ A row is in one cell of each tree, and only these cells are solved again (`fruga
 """
 
 import warnings
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from frugalsvm._locks import shared
 from frugalsvm.cells.changes.mending import Settings, Staged, mended, without_gaps
 from frugalsvm.cells.changes.structure import NO_LEVEL, levels_of
 from frugalsvm.cells.codes import CodedCells
 from frugalsvm.cells.tree import cells_of
-from frugalsvm.estimators._learned_rows import ids_of, places_of_ids, places_of_rows
+from frugalsvm.estimators._cell_digests import digest_of, largest_residual
+from frugalsvm.estimators._learned_rows import ids_of, places_of_ids, places_of_rows, with_room
+from frugalsvm.estimators.forget_reports import certificate, new_report, signed
 from frugalsvm.estimators.unchanged import unchanged_on_error
 from frugalsvm.estimators.validation import parsed_bytes
 from frugalsvm.estimators.writable import prepare_to_learn
 
 __all__ = ["ChangesRows"]
-
-_SPARE = 8  # of the rows, that there is room for when rows are added
 
 
 class _Added(NamedTuple):
@@ -35,7 +35,7 @@ class _Added(NamedTuple):
 
 
 class ChangesRows:
-    """`unlearn`, `partial_fit` and `update`; the rest of the estimator is in `local_machine.py`.
+    """`unlearn` and `update`, and `partial_fit` of subclasses; the rest of the estimator is in `local_machine.py`.
 
     Subclasses define ``_kept_targets`` (what is kept of targets (n_outputs, n)), ``_targets_kept`` (the other way
     round), ``_more_examples`` (rows, targets (n_outputs, n) and weights or None of rows that users add) and
@@ -55,13 +55,13 @@ class ChangesRows:
     _row_ids: np.ndarray
     _row_levels: np.ndarray
     _n_ids: int
-    _room: np.ndarray | None = None  # of which ``_rows`` are the first
+    _first_batch_decides = True  # about gamma, C and trees, which depend on how rows come in batches
     _is_of_sample = False  # whether the trees were made of a sample that is not known any more
     forgotten_: list[dict[str, Any]]
 
     # --- changes ----------------------------------------------------------------------------------------------
 
-    def unlearn(self: Any, X, y=None):
+    def unlearn(self: Any, X, y=None, *, certify=False):
         """Forget rows: the model becomes that of a training on the other rows with the same trees, gamma and C.
 
         Only the cells that have these rows are solved again. Parts of trees that were made of them are grown again from
@@ -75,6 +75,9 @@ class ChangesRows:
             goes first; a row that is given twice goes twice.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
             Targets of the rows: only rows with the same target are meant.
+        certify : bool, default=False
+            Whether the certificate has digests of the model before and after, and the largest difference of
+            coefficients to those of a fresh factorization in float64. That reads the whole model twice.
 
         Returns
         -------
@@ -88,35 +91,43 @@ class ChangesRows:
             self._check_changes()
             places = self._places(X, y)
             if len(places):
-                self._change(places, None, is_forgotten=True)
+                digest = digest_of(self) if certify else None
+                self._change(places, None, is_forgotten=True, digest=digest)
         return self
 
-    def partial_fit(self: Any, X, y, sample_weight=None):
-        """Add rows: each joins its cell in every tree, which is solved again; a cell that is too large is divided.
-
-        The metric, gamma and C stay those of `fit`. The first call is a `fit`, which chooses them: its rows should be
-        like those to come, and have all classes.
+    @shared
+    def forget_report(self: Any, key=None):
+        """A report on all that was forgotten since `fit`, for those who have asked for it.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,) or, for `LocalSVR`, (n_samples, n_outputs)
-        sample_weight : array-like of shape (n_samples,), default=None
-            Rows of weight 0 are ignored, but have ids.
+        key : bytes or str, default=None
+            With a key, the report has a signature: the HMAC-SHA-256 of its content, which
+            `frugalsvm.estimators.forget_reports.is_signed_by` checks.
 
         Returns
         -------
-        self
+        dict
+            What JSON can hold: ``forgotten`` has the certificates, ``digest`` is that of the model as it is, and
+            "aggregates that stay" are what was computed from all rows at the first fit. See :ref:`forgetting`.
         """
-        if not hasattr(self, "_rows"):
-            return self.fit(X, y, sample_weight)
+        self._check_row_ids()
+        facts = {"rows": len(self._rows), "structure": self._structure_kind(), "digest": digest_of(self)}
+        return signed(new_report(self, **facts), key)
+
+    def _structure_kind(self: Any) -> str:
+        if self._is_of_sample:
+            return "made of a sample of the rows, and kept"
+        return "grown again where it was made of rows that are forgotten"
+
+    def _add(self: Any, X, y, sample_weight) -> None:
+        """What `partial_fit` does after the first call."""
         with unchanged_on_error(self):
             self._check_changes()
             X, targets, weights = self._more_examples(X, y, sample_weight)
             ids = self._n_ids + np.arange(len(X))
             self._n_ids += len(X)
             self._change(np.empty(0, np.int64), self._added(ids, X, targets, weights))
-        return self
 
     def update(self: Any, ids, X, y, sample_weight=None):
         """Replace rows: what was known of these ids is forgotten, and the new rows have the same ids.
@@ -167,7 +178,9 @@ class ChangesRows:
 
     # --- one change -------------------------------------------------------------------------------------------
 
-    def _change(self: Any, gone: np.ndarray, added: _Added | None, *, is_forgotten: bool = False) -> None:
+    def _change(
+        self: Any, gone: np.ndarray, added: _Added | None, *, is_forgotten: bool = False, digest: str | None = None
+    ) -> None:
         """Make a model without some rows and with others; nothing is overwritten until it is known."""
         n_new = 0 if added is None else len(added.ids)
         if len(self._rows) + n_new == len(gone):
@@ -186,20 +199,21 @@ class ChangesRows:
         place = np.arange(n_left)
         place[gaps] = moved
         order = np.argsort(ids[place], kind="stable")
-        forgotten = ids[gone].tolist()
+        forgotten = ids[gone]
         self._cells = [without_gaps(each.cells, gaps, moved) for each in trees]
         self._row_ids, self._row_targets = ids[place], kept_targets[place]
         self._row_weights = None if staged.weights is None else staged.weights[place]
         if levels is not None:
             self._row_levels = np.ascontiguousarray(levels[:, place])
         self._take_left_out_again(left_out[place][order], order)
-        if is_forgotten:
-            self.forgotten_ = [*self.forgotten_, self._certificate(forgotten, trees)]
+        residual = None if digest is None else largest_residual(staged, trees, self._settings(staged, 0))
         before = staged.rows[gaps]
         try:
             staged.rows[gaps] = staged.rows[moved]
             self._rows = staged.rows[:n_left]
             self._look_back_again(order)
+            if is_forgotten:
+                self.forgotten_ = [*self.forgotten_, self._certificate(forgotten, trees, digest, residual)]
         except BaseException:
             staged.rows[gaps] = before
             raise
@@ -213,7 +227,7 @@ class ChangesRows:
             )
             return self._with_targets(staged, self._row_targets), self._row_targets, levels
         n_rows, n_new = len(self._rows), len(added.ids)
-        rows = self._with_room(n_new)
+        rows = with_room(self, n_new)
         rows[n_rows:] = added.rows
         targets = np.concatenate([self._row_targets, added.targets.astype(self._row_targets.dtype, copy=False)])
         weights = self._row_weights
@@ -230,16 +244,19 @@ class ChangesRows:
 
     def _mended(self: Any, staged: Staged, levels):
         """All trees after the change."""
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         found = []
         for number, cells in enumerate(self._cells):
-            settings = Settings(
-                self._kernel, 1.0 / self.C_, self._threads(), parsed_bytes("memory", self.memory),
-                [seed, number, len(staged.gone), len(staged.rows)],
-            )  # fmt: skip
+            settings = self._settings(staged, number)
             own = None if levels is None else levels[number]
             found.append(mended(staged, cells, settings, levels=own, with_errors_before=len(self._cells) > 1))
         return found
+
+    def _settings(self: Any, staged: Staged, tree: int) -> Settings:
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        return Settings(
+            self._kernel, 1.0 / self.C_, self._threads(), parsed_bytes("memory", self.memory),
+            [seed, tree, len(staged.gone), len(staged.rows)],
+        )  # fmt: skip
 
     def _left_out_after(self: Any, staged: Staged, kept_targets, trees) -> np.ndarray:
         """Leave-one-out scores (n, n_outputs) of the staged rows, in units of the machines."""
@@ -281,30 +298,16 @@ class ChangesRows:
         weights = None if self._row_weights is None else self._row_weights[order]
         self._look_back(self._rows, rank, self._targets_kept(self._row_targets[order]), weights)
 
-    def _certificate(self: Any, ids: list[int], trees: list[Any]) -> dict[str, Any]:
-        return {
-            "ids": sorted(ids),
-            "time": datetime.now(UTC).isoformat(timespec="seconds"),
-            "cells": [each.n_cells for each in trees],
+    def _certificate(self: Any, ids, trees, digest, residual) -> dict[str, Any]:
+        """What is said of rows that were forgotten, when the model is what it is without them."""
+        facts: dict[str, Any] = {
+            "cells": [len(each.numbers) for each in trees],
             "parts grown again": [each.n_grown for each in trees],
+            "structure": self._structure_kind(),
         }
-
-    # --- room for more rows -----------------------------------------------------------------------------------
-
-    def _with_room(self: Any, n_new: int) -> np.ndarray:
-        """The rows with room for more after them: where they are, or in a larger array."""
-        rows, room = self._rows, self._room
-        n_rows = len(rows)
-        if room is None or room.ctypes.data != rows.ctypes.data or len(room) < n_rows + n_new:
-            room = np.zeros((n_rows + n_new + n_rows // _SPARE, rows.shape[1]), rows.dtype)
-            room[:n_rows] = rows
-            self._room = room
-        return room[: n_rows + n_new]
-
-    def __getstate__(self: Any) -> dict[str, Any]:
-        state = dict(super().__getstate__())  # type: ignore[misc]
-        state.pop("_room", None)
-        return state
+        if digest is not None:
+            facts.update({"digest before": digest, "digest after": digest_of(self), "residual": residual})
+        return certificate(ids, **facts)
 
     # --- structure --------------------------------------------------------------------------------------------
 

@@ -112,7 +112,53 @@ class LocalSVC(ScoreClassifier, LocalMachine):
 
     def _examples_of(self, X, y, sample_weight, *, first):
         X, labels, weights = super()._examples_of(X, y, sample_weight, first=first)
+        if first and self._announced is not None:
+            labels = self._with_announced(labels)
         return X, self._taken(labels), weights
+
+    _announced: Any = None  # all classes that will ever come, while the first batch is learned
+
+    def _with_announced(self, labels):
+        """The same labels among all classes that were announced."""
+        unknown = np.setdiff1d(labels.classes, self._announced)
+        if len(unknown):
+            raise ValueError(f"y has the label {unknown[:1].tolist()[0]!r}, which is not in classes.")
+        return labels._replace(
+            indices=np.searchsorted(self._announced, labels.classes)[labels.indices], classes=self._announced
+        )
+
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Add rows: each joins its cell in every tree, which is solved again; a cell that is too large is divided.
+
+        The first call is a `fit`, which chooses the metric, gamma and C: its rows should be like those to come, and be
+        of two classes at least. Later calls keep them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        classes : array-like, default=None
+            All classes that will ever come. Needed in the first call if that batch does not have all of them.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Rows of weight 0 are ignored, but have ids.
+
+        Returns
+        -------
+        self
+        """
+        announced = None if classes is None else np.unique(classes)
+        if hasattr(self, "_rows"):
+            if announced is not None and not np.array_equal(announced, self.classes_):
+                raise ValueError(
+                    f"classes={classes!r} differs from the classes of the first call: {self.classes_!r}."
+                )
+            self._add(X, y, sample_weight)
+            return self
+        self._announced = announced
+        try:
+            return self.fit(X, y, sample_weight)
+        finally:
+            vars(self).pop("_announced", None)
 
     def _surveyed(self, y, sample_weight):
         classes = classes_in(y)

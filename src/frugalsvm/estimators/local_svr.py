@@ -140,6 +140,28 @@ class LocalSVR(LeftOutIntervals, RegressorMixin, LocalMachine):
         self._check_outputs(targets)
         return self._kept_targets(self._known_targets(targets))
 
+    def partial_fit(self, X, y, sample_weight=None):
+        """Add rows: each joins its cell in every tree, which is solved again; a cell that is too large is divided.
+
+        The first call is a `fit`, which chooses the metric, gamma and C: its rows should be like those to come. Later
+        calls keep them, and the scale of the targets.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array-like of shape (n_samples,), default=None
+            Rows of weight 0 are ignored, but have ids.
+
+        Returns
+        -------
+        self
+        """
+        if not hasattr(self, "_rows"):
+            return self.fit(X, y, sample_weight)
+        self._add(X, y, sample_weight)
+        return self
+
     def _check_outputs(self, targets):
         if targets.shape[1] != len(self._target_scale.center):
             raise ValueError(

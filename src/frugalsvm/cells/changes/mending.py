@@ -19,7 +19,7 @@ from frugalsvm.cells.solver import Cells, Examples, solved_cells
 from frugalsvm.cells.tree import Tree, cells_of
 from frugalsvm.compiling.threads import ONE_THREAD, Threads
 
-__all__ = ["Mended", "Settings", "Staged", "left_out_errors", "mended", "without_gaps"]
+__all__ = ["Mended", "Settings", "Staged", "mended", "solved_in_float64", "without_gaps"]
 
 _TOGETHER = 2**17  # rows that are gathered at a time
 _JOINED = 2  # parts of a tree with at most this part of the most rows of a cell become one cell
@@ -58,7 +58,7 @@ class Mended(NamedTuple):
     solved: np.ndarray  # numbers of the rows of cells that were solved again
     errors: np.ndarray  # (n_outputs, n_solved) their leave-one-out errors
     before: np.ndarray  # (n_outputs, n_solved) the same before the change, and 0 of new rows; zeros if nobody asked
-    n_cells: int  # that were solved
+    numbers: np.ndarray  # of the cells that were solved
     n_grown: int  # parts of the tree that were grown again
 
 
@@ -112,7 +112,7 @@ def mended(
         every = np.zeros((len(errors), len(staged.rows)))
         every[:, members] = _solved_again(staged, cells, cells.tree, old, settings)[1]
         errors_before = every[:, solved]
-    return Mended(_joined(cells, tree, before, found), solved, errors, errors_before, len(again), n_grown)
+    return Mended(_joined(cells, tree, before, found), solved, errors, errors_before, again, n_grown)
 
 
 # --- members ------------------------------------------------------------------------------------------------
@@ -207,12 +207,13 @@ def _solved_again(
     return found, np.concatenate(errors, axis=1)
 
 
-def left_out_errors(staged: Staged, cells: Cells, settings: Settings) -> np.ndarray:
-    """Leave-one-out errors (n_outputs, n_rows) of all rows of a tree, by solving all of its cells."""
-    numbers = np.arange(cells.tree.n_cells)
-    errors = np.empty((len(cells.coef), len(cells.tree.members)))
-    errors[:, cells.tree.members] = _solved_again(staged, cells, cells.tree, numbers, settings)[1]
-    return errors
+def solved_in_float64(staged: Staged, cells: Cells, cell: int, settings: Settings) -> np.ndarray:
+    """Coefficients (n_outputs, n) of one cell, from a factorization of its own in float64."""
+    rows, targets, weights = staged.examples(cells.tree.members_of(cell))
+    examples = Examples(rows.astype(np.float64), targets.astype(np.float64), weights)
+    tree, errors = _unconnected([np.arange(len(rows))], examples.rows), np.zeros(targets.shape)
+    found = solved_cells(settings.kernel, examples, tree, cells.size, settings.ridge, errors, settings.threads)
+    return found.coef  # type: ignore[union-attr]
 
 
 def _together(numbers: np.ndarray, sizes: np.ndarray) -> list[np.ndarray]:
