@@ -6,7 +6,7 @@ from frugalsvm.estimators.local_svc import LocalSVC
 __all__ = ["DaskLocalSVC"]
 
 
-class DaskLocalSVC(CellsOnCluster, local=LocalSVC, without=["budget"], client=None):
+class DaskLocalSVC(CellsOnCluster, local=LocalSVC, without=["budget", "tree", "ranges"], client=None):
     """`LocalSVC` for data on many machines: the model that its `fit_batches` makes of the same rows, bit for bit.
 
     The metric and the first divisions of each tree come from a sample, with the client. Then all rows travel once, so

@@ -6,7 +6,7 @@ from frugalsvm.estimators.local_svr import LocalSVR
 __all__ = ["DaskLocalSVR"]
 
 
-class DaskLocalSVR(CellsOnCluster, local=LocalSVR, without=["budget"], client=None):
+class DaskLocalSVR(CellsOnCluster, local=LocalSVR, without=["budget", "tree", "ranges"], client=None):
     """`LocalSVR` for data on many machines: the model that its `fit_batches` makes of the same rows, bit for bit.
 
     The metric and the first divisions of each tree come from a sample, with the client. Then all rows travel once, so

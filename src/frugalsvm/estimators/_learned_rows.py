@@ -30,7 +30,7 @@ _ROOMS: WeakKeyDictionary[Any, np.ndarray] = WeakKeyDictionary()
 LEARNED_ROWS = {
     "_row_ids": array("i", 1), "_row_targets": lambda value: array("iu", 1)(value) or array("f", 2)(value),
     "_row_weights": or_none(array("f", 1)), "_row_levels": array("i", 2), "_n_ids": integer(1),
-    "_is_of_sample": IS_BOOL, "forgotten_": list_of(of_type(dict)),
+    "_is_of_sample": IS_BOOL, "_tree_seeds": array("i", 1), "forgotten_": list_of(of_type(dict)),
 }  # fmt: skip
 
 
@@ -65,6 +65,8 @@ def learned_rows_are_sound(model: Any, n_trees: int) -> bool:
     if weights is not None and (len(weights) != n_rows or not (weights > 0).all()):
         return False
     if levels is not None and (levels.shape != (n_trees, n_rows) or levels.min(initial=0) < 0):
+        return False
+    if getattr(model, "tree", "rows") == "public" and len(getattr(model, "_tree_seeds", ())) != n_trees:
         return False
     return len(np.unique(ids)) == n_rows and bool((ids >= 0).all()) and bool((ids < model._n_ids).all())
 

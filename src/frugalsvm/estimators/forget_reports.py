@@ -33,8 +33,8 @@ def kept_aggregates(model: Any) -> list[str]:
     named = {
         "gamma": isinstance(getattr(model, "gamma", None), str) and model.gamma_ is not None,
         "C": isinstance(getattr(model, "C", None), str),
-        "metric": isinstance(getattr(model, "metric", None), str) and model.metric_ is not None,
-        "origin": model.origin_ is not None and not model.origin_.is_zero,
+        "metric": model.metric_ is not None,  # the scale of one that was given as well
+        "origin": getattr(model, "tree", "rows") == "rows" and model.origin_ is not None and not model.origin_.is_zero,
         "class_weight": isinstance(getattr(model, "class_weight", None), str),
         "scale of the targets": hasattr(model, "_target_scale"),
         "classes": hasattr(model, "classes_"),

@@ -17,6 +17,7 @@ from frugalsvm.cells.codes import CodedCells
 from frugalsvm.cells.tree import cells_of
 from frugalsvm.estimators._cell_digests import digest_of, largest_residual
 from frugalsvm.estimators._learned_rows import ids_of, places_of_ids, places_of_rows, with_room
+from frugalsvm.estimators._public_trees import public_trees_after
 from frugalsvm.estimators.forget_reports import certificate, new_report, signed
 from frugalsvm.estimators.unchanged import unchanged_on_error
 from frugalsvm.estimators.validation import parsed_bytes
@@ -116,6 +117,8 @@ class ChangesRows:
         return signed(new_report(self, **facts), key)
 
     def _structure_kind(self: Any) -> str:
+        if self.tree == "public":
+            return "made without rows"
         if self._is_of_sample:
             return "made of a sample of the rows, and kept"
         return "grown again where it was made of rows that are forgotten"
@@ -244,11 +247,17 @@ class ChangesRows:
 
     def _mended(self: Any, staged: Staged, levels):
         """All trees after the change."""
-        found = []
-        for number, cells in enumerate(self._cells):
+        n_trees, is_public, found = len(self._cells), self.tree == "public", []
+        trees = public_trees_after(self, staged) if is_public else [None] * n_trees
+        for number, (cells, tree) in enumerate(zip(self._cells, trees, strict=True)):
             settings = self._settings(staged, number)
             own = None if levels is None else levels[number]
-            found.append(mended(staged, cells, settings, levels=own, with_errors_before=len(self._cells) > 1))
+            found.append(
+                mended(
+                    staged, cells, settings, levels=own, tree=tree, may_grow=not is_public,
+                    with_errors_before=n_trees > 1,
+                )
+            )  # fmt: skip
         return found
 
     def _settings(self: Any, staged: Staged, tree: int) -> Settings:
@@ -313,7 +322,7 @@ class ChangesRows:
 
     def _known_levels(self: Any) -> np.ndarray | None:
         """Where rows have made the trees; None if that is not known."""
-        if self._is_of_sample:
+        if self._is_of_sample or self.tree == "public":
             return None
         if not hasattr(self, "_row_levels"):
             found = np.empty((len(self._cells), len(self._rows)), np.int8)
@@ -341,6 +350,8 @@ class ChangesRows:
         """Ids of the rows that the trees were made of: to forget one of them grows a part of a tree again."""
         self._check_row_ids()
         levels = self._known_levels()
+        if self.tree == "public":
+            return np.empty(0, np.int64)
         if levels is None:
             raise AttributeError("The trees were made of a sample of the rows, and which these were is not known.")
         return np.sort(self._row_ids[(levels != NO_LEVEL).any(axis=0)])

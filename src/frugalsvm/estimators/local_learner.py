@@ -85,6 +85,8 @@ def numbers_of(targets: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
 
 def begin_local(estimator: Any, known: KnownRows, targets: np.ndarray, weights: np.ndarray | None) -> Beginning:
     """Take from some rows all that does not need all of them."""
+    if estimator.tree == "public":
+        raise ValueError("tree='public' is for fit, which has all rows in memory: use it, or tree='rows'.")
     drawn, n_rows = known.numbers, len(known.numbers)
     size = estimator._size_for(n_rows)
     room = parsed_bytes("memory", estimator.memory) // _SHARE // (8 * estimator.n_features_in_)

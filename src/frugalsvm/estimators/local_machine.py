@@ -26,6 +26,7 @@ from frugalsvm.estimators._learned_rows import forget_rows_learned, keep_learned
 from frugalsvm.estimators._local_batches import LearnsBatches, refuse_sparse
 from frugalsvm.estimators._local_saved import LOCAL
 from frugalsvm.estimators._local_warnings import warn_if_coefficients_cancel
+from frugalsvm.estimators._public_trees import check_tree, grown_for, with_public_origin
 from frugalsvm.estimators._tensors import validated_tensor
 from frugalsvm.estimators.local_changes import ChangesRows
 from frugalsvm.estimators.metric import check_metric
@@ -77,6 +78,12 @@ class LocalMachine(LearnsBatches, ChangesRows, Fits):
         and up to 4096 rows are one cell.
     n_trees : int
         Several trees are averaged, which is more accurate, and takes as many times as long.
+    tree : {"rows", "public"}
+        How rows are divided: by directions and cuts that are taken from the rows, or by random cuts of ``ranges``, in
+        which no row that is forgotten can leave a trace. The latter have cells of less equal sizes. See
+        :ref:`forgetting`.
+    ranges : pair of floats or arrays of shape (n_features,), or None
+        For ``tree="public"``: the least and largest values that features may have, known without looking at the rows.
     budget : str or None
         Most bytes of the model, such as "20MB": rows are kept as codes of few bits, and only as many as there is room
         for, with more of them where cells are hard to learn. None keeps all rows as they are.
@@ -139,6 +146,7 @@ class LocalMachine(LearnsBatches, ChangesRows, Fits):
         check_count("n_trees", self.n_trees)
         if self.n_trees > _MOST_TREES:
             raise ParameterError("n_trees", self.n_trees, f"an integer from 1 to {_MOST_TREES}")
+        check_tree(self)
         parsed_bytes("memory", self.memory)
         check_choice("copy_X", self.copy_X, (True, False))
         if self.budget is not None:
@@ -236,7 +244,7 @@ class LocalMachine(LearnsBatches, ChangesRows, Fits):
         X = self._with_metric(X, lambda: targets, weights, random_state, whole=True, out=out)
         known = X if weights is None or weights.all() else X[np.flatnonzero(weights)]
         self._kernel = self._new_kernel(some_rows(known, _SAMPLE_ROWS) if is_auto(self.gamma) else known)
-        known = self._with_origin(known, whole=True)
+        known = with_public_origin(self, known) if self.tree == "public" else self._with_origin(known, whole=True)
         return known if len(known) == len(X) else relative_rows(X, self._origin, self._type_of(X))
 
     def _fit_rows(self, rows, targets, weights, random_state, home=None):
@@ -252,7 +260,7 @@ class LocalMachine(LearnsBatches, ChangesRows, Fits):
             home if _has_room(home, (n_rows, self._width), self._dtype) else None,
         )
         rng = np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
-        trees = place.grown(examples, size, self.n_trees, rng)
+        trees = grown_for(self, place, examples, size, rng)
         left_out = self._fit_cells(place, examples, trees, size)
         if len(left_out) < len(rows):  # rows without a weight were left out anyway
             every = place.scores(self._kernel, self._rows_for(examples), self._cells, rows)

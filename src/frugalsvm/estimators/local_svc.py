@@ -91,6 +91,8 @@ class LocalSVC(ScoreClassifier, LocalMachine):
         coef0=1.0,
         cell_size: int | str = "auto",
         n_trees=1,
+        tree="rows",
+        ranges: Any = None,
         class_weight: Any = None,
         calibrate: str | None = "platt",
         budget: str | None = None,

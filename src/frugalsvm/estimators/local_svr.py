@@ -81,6 +81,8 @@ class LocalSVR(LeftOutIntervals, RegressorMixin, LocalMachine):
         coef0=1.0,
         cell_size: int | str = "auto",
         n_trees=1,
+        tree="rows",
+        ranges: Any = None,
         intervals: str | None = "local",
         budget: str | None = None,
         memory="4GB",

@@ -69,6 +69,7 @@ def mended(
     *,
     levels: np.ndarray | None = None,
     tree: Tree | None = None,
+    may_grow: bool = True,
     with_errors_before: bool = False,
 ) -> Mended:
     """The cells without the rows that go, and with those that come.
@@ -83,6 +84,8 @@ def mended(
         the array is brought up to date. None keeps all cuts.
     tree : Tree, default=None
         The tree that there is to be, where that is known already.
+    may_grow : bool, default=True
+        Whether parts of the tree may be grown again, also because they are too large or too small.
     with_errors_before : bool, default=False
         Whether to compute leave-one-out errors before the change as well.
 
@@ -95,7 +98,7 @@ def mended(
         before = _same_cells(cells.tree, tree, len(staged.rows))
     else:
         changed = _changed_members(staged, cells.tree)
-        parts = _parts_to_grow(staged, cells, changed, levels)
+        parts = _parts_to_grow(staged, cells, changed, levels) if may_grow else []
         tree, before = _with_members(cells.tree, changed), np.arange(cells.tree.n_cells)
         before[list(changed)] = -1
         if parts:

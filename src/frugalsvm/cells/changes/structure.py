@@ -15,7 +15,7 @@ from frugalsvm.cells.tree import SAMPLE_ROWS, Tree
 from frugalsvm.cells.trunk import branch_of, grafted
 from frugalsvm.compiling.threads import ONE_THREAD, Threads
 
-__all__ = ["NO_LEVEL", "Parents", "levels_of", "outermost", "parts_to_merge", "regrown"]
+__all__ = ["NO_LEVEL", "Parents", "cells_below", "levels_of", "outermost", "parts_to_merge", "regrown"]
 
 NO_LEVEL = 127  # of rows that no node was made of
 _NEAR = 64.0  # rounding errors of projections within which a row may be the one at a cut
@@ -58,7 +58,7 @@ def parts_to_merge(tree: Tree, parents: Parents, sizes: np.ndarray, cells: Itera
     for cell in cells:
         part, n_rows = ~cell, int(sizes[cell])
         while (above := parents.above(part)) >= 0:
-            n_above = int(sizes[_cells_below(tree, above)].sum())
+            n_above = int(sizes[cells_below(tree, above)].sum())
             if n_rows > 0 and n_above > least:
                 break
             part, n_rows = above, n_above
@@ -67,7 +67,7 @@ def parts_to_merge(tree: Tree, parents: Parents, sizes: np.ndarray, cells: Itera
     return found
 
 
-def _cells_below(tree: Tree, part: int) -> list[int]:
+def cells_below(tree: Tree, part: int) -> list[int]:
     """The cells of a part, from left to right."""
     found, parts = [], [part]
     while parts:
@@ -154,7 +154,7 @@ def _trunk_of(tree: Tree, parts: set[int]) -> tuple[Tree, list[int]]:
         if above >= 0:
             children[above][side] = number
     members = [
-        np.concatenate([tree.members_of(cell) for cell in _cells_below(tree, leaf)]) if leaf >= 0
+        np.concatenate([tree.members_of(cell) for cell in cells_below(tree, leaf)]) if leaf >= 0
         else tree.members_of(~leaf)
         for leaf in leaves
     ]  # fmt: skip
@@ -191,7 +191,7 @@ def levels_of(tree: Tree, rows: np.ndarray, ids: np.ndarray) -> np.ndarray:
 
 def _places_below(tree: Tree, part: int) -> np.ndarray:
     """Where the members of a part are."""
-    ranges = [np.arange(*tree.starts[cell : cell + 2]) for cell in _cells_below(tree, part)]
+    ranges = [np.arange(*tree.starts[cell : cell + 2]) for cell in cells_below(tree, part)]
     return np.concatenate(ranges)
 
 
