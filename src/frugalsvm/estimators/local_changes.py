@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._locks import shared
+from frugalsvm.cells.changes.influence import losses_without
 from frugalsvm.cells.changes.mending import Settings, Staged, mended, without_gaps
 from frugalsvm.cells.changes.structure import NO_LEVEL, levels_of
 from frugalsvm.cells.codes import CodedCells
@@ -97,6 +98,39 @@ class ChangesRows:
         return self
 
     @shared
+    def row_influence(self: Any, X, y):
+        """How much the error on some rows changes without each row that was learned: exact, and without training.
+
+        A row with a negative value does harm: without it, the error would be smaller. So are most rows with a wrong
+        label or target, if the given rows are right. Trees, gamma and C stay as they are.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows that were not learned, on which the model is to be good.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            In the order of ``row_ids_``: the mean squared error of the given rows without the row, minus that with it.
+            For a classifier, it is that of decision values, whose targets are -1 and 1.
+        """
+        self._check_changeable()
+        rows = self._known_rows(X, self._dtype)
+        targets = self._targets_kept(self._own_targets(y, rows)).T
+        nothing = np.empty(0, np.int64)
+        staged = Staged(self._rows, self._row_ids, None, self._row_weights, nothing, nothing)  # type: ignore[arg-type]
+        staged = self._with_targets(staged, self._row_targets)
+        sums = losses_without(self._kernel, staged, self._cells, 1.0 / self.C_, rows, targets.astype(np.float64))
+        units = self._units_of_outputs()
+        return (sums * np.square(units)[:, None]).mean(axis=0)[np.argsort(self._row_ids, kind="stable")] / len(rows)
+
+    def _units_of_outputs(self: Any) -> np.ndarray:
+        """What an error of 1 of each output is, in units of the targets."""
+        return np.ones(len(self._cells[0].coef))
+
+    @shared
     def forget_report(self: Any, key=None):
         """A report on all that was forgotten since `fit`, for those who have asked for it.
 
@@ -161,9 +195,13 @@ class ChangesRows:
         return _Added(ids[known], X[known], kept[known], None if weights is None else weights[known])
 
     def _check_changes(self: Any) -> None:
-        """Refuse models that cannot change, and say why."""
+        """Refuse models that cannot change, and say why; get ready to change."""
         check_is_fitted(self)
         prepare_to_learn(self)
+        self._check_changeable()
+
+    def _check_changeable(self: Any) -> None:
+        check_is_fitted(self)
         name = type(self).__name__
         if isinstance(self._cells[0], CodedCells):
             raise ValueError(f"This {name} has a budget, and keeps too little of its rows to change: set budget=None.")

@@ -142,6 +142,9 @@ class LocalSVR(LeftOutIntervals, RegressorMixin, LocalMachine):
         self._check_outputs(targets)
         return self._kept_targets(self._known_targets(targets))
 
+    def _units_of_outputs(self):
+        return self._target_scale.spread
+
     def partial_fit(self, X, y, sample_weight=None):
         """Add rows: each joins its cell in every tree, which is solved again; a cell that is too large is divided.
 
