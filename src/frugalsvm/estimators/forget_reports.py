@@ -10,7 +10,7 @@ import numpy as np
 
 from frugalsvm._version import __version__
 
-__all__ = ["certificate", "is_signed_by", "kept_aggregates", "new_report", "signed", "sorted_ids", "utc_now"]
+__all__ = ["certificate", "digest_of_examples", "is_signed_by", "kept_aggregates", "new_report", "signed", "sorted_ids", "utc_now"]
 
 
 def utc_now() -> str:
@@ -26,6 +26,16 @@ def sorted_ids(ids: np.ndarray) -> list[int]:
 def certificate(ids: np.ndarray, **facts: Any) -> dict[str, Any]:
     """What is said of rows that a model has just forgotten."""
     return {"ids": sorted_ids(ids), "time": utc_now(), **facts}
+
+
+def digest_of_examples(model: Any) -> str:
+    """SHA-256 of the examples of an `IncrementalSVC`, their coefficients and the bias."""
+    examples = model._examples
+    digest = hashlib.sha256(repr((model._kernel, float(model.C_))).encode())
+    rows = model.support_rows()
+    for array in (examples.ids, examples.labels, model.support_, rows, model.dual_coef_, model.intercept_):
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
 
 
 def kept_aggregates(model: Any) -> list[str]:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from frugalsvm._locks import exclusive
+from frugalsvm._locks import exclusive, shared
 from frugalsvm.compiling.threads import ONE_THREAD, Threads, blas_threads, thread_count
 from frugalsvm.estimators._base import OnlineClassifier
 from frugalsvm.estimators._incremental_saved import INCREMENTAL
@@ -14,6 +14,7 @@ from frugalsvm.estimators._lookup import indices_of_ids, indices_of_rows
 from frugalsvm.estimators._precomputed import PrecomputedKernel
 from frugalsvm.estimators._scoring import Scorer
 from frugalsvm.estimators.calibrated import check_calibrate
+from frugalsvm.estimators.forget_reports import certificate, digest_of_examples, new_report, signed
 from frugalsvm.estimators.parameters import documented, keep_parameters
 from frugalsvm.estimators.unchanged import unchanged_on_error
 from frugalsvm.estimators.validation import (
@@ -97,6 +98,10 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
         Examples learned and not unlearned.
     example_ids_ : ndarray of int
         Their ids: numbers from 0 in the order of learning, since the last `fit`.
+    row_ids_ : ndarray of int
+        The same, under the name that `LocalSVC` has.
+    forgotten_ : list of dict
+        A certificate for each call of `unlearn`: see :ref:`forgetting`.
     support_ : ndarray of int
         The ids of the support vectors, ascending.
     support_vectors_
@@ -160,6 +165,7 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
     _solvers: list[ExactSolver]  # changed in place, so that it is the same list after `unchanged_on_error`
     _examples: Examples
     _saved = INCREMENTAL
+    forgotten_: list[dict] = []  # noqa: RUF012  of models of earlier versions; it is never changed in place
 
     # Everything is in float64. The result does not depend on the order: there is one pass, in the order of the rows.
     _first_dtype = np.float64
@@ -204,7 +210,7 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
         n_pairs = len(pairs_of(len(classes)))
         self._cache_bytes = int(self.cache_size * MEGABYTE) // n_pairs
         self._solvers = [new_solver(X.shape[1], self._cache_bytes, n_slots=1) for _ in range(n_pairs)]
-        self._examples, self._n_learned = no_examples(len(classes)), 0
+        self._examples, self._n_learned, self.forgotten_ = no_examples(len(classes)), 0, []
         self.C_ = float(self.C)
         self.classes_ = classes
 
@@ -344,7 +350,7 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
         return self
 
     @exclusive
-    def unlearn(self, X, y=None):
+    def unlearn(self, X, y=None, *, certify=False):
         """Take examples out, as if they had never been learned.
 
         Parameters
@@ -354,6 +360,8 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
             row that is given twice goes twice.
         y : array-like of shape (n_samples,), default=None
             Labels of the rows: only examples with the same label are meant.
+        certify : bool, default=False
+            Whether the certificate has digests of the model before and after.
 
         Returns
         -------
@@ -366,9 +374,34 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
         check_is_fitted(self)
         prepare_to_learn(self)
         indices = self._indices(X, y)
+        ids = self._examples.ids[indices]
         with self._changing():
+            digest = digest_of_examples(self) if certify else None
             self._take_out(indices)
+            facts = {} if digest is None else {"digest before": digest, "digest after": digest_of_examples(self)}
+            violation = float(self.kkt_violation_)
+            self.forgotten_ = [*self.forgotten_, certificate(ids, **{"residual": violation}, **facts)]
         return self
+
+    @shared
+    def forget_report(self, key=None):
+        """A report on all that was unlearned since `fit`, for those who have asked for it.
+
+        Parameters
+        ----------
+        key : bytes or str, default=None
+            With a key, the report has a signature: the HMAC-SHA-256 of its content, which
+            `frugalsvm.estimators.forget_reports.is_signed_by` checks.
+
+        Returns
+        -------
+        dict
+            What JSON can hold: ``forgotten`` has the certificates, whose residual is ``kkt_violation_`` afterwards.
+            ``digest`` is that of the model as it is, and "aggregates that stay" are what was computed from all rows at
+            the first fit. See :ref:`forgetting`.
+        """
+        check_is_fitted(self)
+        return signed(new_report(self, rows=self.n_examples_, digest=digest_of_examples(self)), key)
 
     def _take_out(self, indices):
         """Unlearn the examples at some places."""
@@ -465,6 +498,8 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
         """Their ids: numbers from 0 in the order of learning, since the last `fit`."""
         check_is_fitted(self)
         return self._examples.ids.copy()
+
+    row_ids_ = example_ids_
 
     @property
     def support_(self):

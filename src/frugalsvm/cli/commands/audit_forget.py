@@ -1,0 +1,2 @@
+def audit_forget(): 
+    """x"""
