@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from frugalsvm._locks import exclusive, shared
 from frugalsvm.compiling.threads import ONE_THREAD, Threads, blas_threads, thread_count
 from frugalsvm.estimators._base import OnlineClassifier
+from frugalsvm.estimators._erased import Freed, erase
 from frugalsvm.estimators._incremental_saved import INCREMENTAL
 from frugalsvm.estimators._lookup import indices_of_ids, indices_of_rows
 from frugalsvm.estimators._precomputed import PrecomputedKernel
@@ -377,10 +378,11 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
         ids = self._examples.ids[indices]
         with self._changing():
             digest = digest_of_examples(self) if certify else None
-            self._take_out(indices)
+            freed = self._take_out(indices)
             facts = {} if digest is None else {"digest before": digest, "digest after": digest_of_examples(self)}
             violation = float(self.kkt_violation_)
             self.forgotten_ = [*self.forgotten_, certificate(ids, **{"residual": violation}, **facts)]
+        erase(self._solvers, freed)
         return self
 
     @shared
@@ -404,11 +406,14 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
         return signed(new_report(self, rows=self.n_examples_, digest=digest_of_examples(self)), key)
 
     def _take_out(self, indices):
-        """Unlearn the examples at some places."""
+        """Unlearn the examples at some places; returns the slots where they were."""
+        freed = []
         for m, _, slots in self._examples.at(indices).by_solver():
-            for slot in slots:
+            for slot in slots.tolist():
+                freed.append(Freed(m, slot, int(self._solvers[m].cache.place[slot])))
                 self._solvers[m] = unlearn(self._kernel, self._solvers[m], slot, self._next_room(m))
         self._examples = self._examples.but(indices)
+        return freed
 
     def _indices(self, X, y):
         if np.ndim(X) < 2:
