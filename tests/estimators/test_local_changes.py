@@ -54,7 +54,9 @@ def check_trees(model, X_by_id):
         assert sorted(tree.members) == list(range(len(rows)))
         assert tree.sizes.min() >= 1
         assert tree.sizes.max() <= SIZE
-        np.testing.assert_array_equal(cells_of(tree, rows)[tree.members], np.repeat(np.arange(tree.n_cells), tree.sizes))
+        np.testing.assert_array_equal(
+            cells_of(tree, rows)[tree.members], np.repeat(np.arange(tree.n_cells), tree.sizes)
+        )
         for cell in range(tree.n_cells):
             assert (np.diff(ids[tree.members_of(cell)]) > 0).all()
 

@@ -10,7 +10,16 @@ import numpy as np
 
 from frugalsvm._version import __version__
 
-__all__ = ["certificate", "digest_of_examples", "is_signed_by", "kept_aggregates", "new_report", "signed", "sorted_ids", "utc_now"]
+__all__ = [
+    "certificate",
+    "digest_of_examples",
+    "is_signed_by",
+    "kept_aggregates",
+    "new_report",
+    "signed",
+    "sorted_ids",
+    "utc_now",
+]
 
 
 def utc_now() -> str:

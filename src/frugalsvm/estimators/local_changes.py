@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._locks import shared
 from frugalsvm.cells.changes.influence import losses_without
-from frugalsvm.cells.changes.mending import Settings, Staged, mended, without_gaps
+from frugalsvm.cells.changes.mending import Settings, Staged, mended, solved_from_scratch, without_gaps
 from frugalsvm.cells.changes.structure import NO_LEVEL, levels_of
 from frugalsvm.cells.codes import CodedCells
 from frugalsvm.cells.tree import cells_of
@@ -119,12 +119,39 @@ class ChangesRows:
         self._check_changeable()
         rows = self._known_rows(X, self._dtype)
         targets = self._targets_kept(self._own_targets(y, rows)).T
-        nothing = np.empty(0, np.int64)
-        staged = Staged(self._rows, self._row_ids, None, self._row_weights, nothing, nothing)  # type: ignore[arg-type]
-        staged = self._with_targets(staged, self._row_targets)
-        sums = losses_without(self._kernel, staged, self._cells, 1.0 / self.C_, rows, targets.astype(np.float64))
+        sums = losses_without(
+            self._kernel, self._as_staged(), self._cells, 1.0 / self.C_, rows, targets.astype(np.float64)
+        )
         units = self._units_of_outputs()
         return (sums * np.square(units)[:, None]).mean(axis=0)[np.argsort(self._row_ids, kind="stable")] / len(rows)
+
+    def difference_to_training(self: Any) -> float:
+        """The largest difference of coefficients to those of a training again, in the same cells.
+
+        It is relative to the largest coefficient, and 0 where the model is that of a training to the last bit. All
+        cells are solved again for it.
+        """
+        self._check_changeable()
+        staged = self._as_staged()
+        found = 0.0
+        for cells in self._cells:
+            again = solved_from_scratch(staged, cells, self._settings(staged, 0))
+            largest = float(np.abs(again).max(initial=0.0))
+            found = max(found, float(np.abs(again - cells.coef).max(initial=0.0)) / (largest or 1.0))
+        return found
+
+    def learned_examples(self: Any, n_most: int) -> tuple[np.ndarray, np.ndarray]:
+        """Rows that the model has, as users know them, and their labels or values: evenly from first to last."""
+        self._check_changeable()
+        rows = self.learned_rows(n_most)
+        kept = self._row_targets[np.arange(len(rows)) * len(self._rows) // len(rows)]
+        return rows, self._as_given(kept)
+
+    def _as_staged(self: Any) -> Staged:
+        """The rows as they are, without a change."""
+        nothing = np.empty(0, np.int64)
+        staged = Staged(self._rows, self._row_ids, None, self._row_weights, nothing, nothing)  # type: ignore[arg-type]
+        return self._with_targets(staged, self._row_targets)
 
     def _units_of_outputs(self: Any) -> np.ndarray:
         """What an error of 1 of each output is, in units of the targets."""

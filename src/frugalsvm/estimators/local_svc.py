@@ -151,9 +151,7 @@ class LocalSVC(ScoreClassifier, LocalMachine):
         announced = None if classes is None else np.unique(classes)
         if hasattr(self, "_rows"):
             if announced is not None and not np.array_equal(announced, self.classes_):
-                raise ValueError(
-                    f"classes={classes!r} differs from the classes of the first call: {self.classes_!r}."
-                )
+                raise ValueError(f"classes={classes!r} differs from the classes of the first call: {self.classes_!r}.")
             self._add(X, y, sample_weight)
             return self
         self._announced = announced
@@ -185,6 +183,9 @@ class LocalSVC(ScoreClassifier, LocalMachine):
 
     def _targets_kept(self, kept):
         return self._signs(kept)
+
+    def _as_given(self, kept):
+        return self.classes_[kept]
 
     def _own_targets(self, y, rows):
         y = column_or_1d(on_host(y))

@@ -137,6 +137,9 @@ class LocalSVR(LeftOutIntervals, RegressorMixin, LocalMachine):
     def _targets_kept(self, kept):
         return kept.T
 
+    def _as_given(self, kept):
+        return self._in_units(kept.astype(np.float64))
+
     def _own_targets(self, y, rows):
         targets, _ = checked_targets(type(self).__name__, y, rows)
         self._check_outputs(targets)

@@ -19,7 +19,7 @@ from frugalsvm.cells.solver import Cells, Examples, solved_cells
 from frugalsvm.cells.tree import Tree, cells_of
 from frugalsvm.compiling.threads import ONE_THREAD, Threads
 
-__all__ = ["Mended", "Settings", "Staged", "mended", "solved_in_float64", "without_gaps"]
+__all__ = ["Mended", "Settings", "Staged", "mended", "solved_from_scratch", "solved_in_float64", "without_gaps"]
 
 _TOGETHER = 2**17  # rows that are gathered at a time
 _JOINED = 2  # parts of a tree with at most this part of the most rows of a cell become one cell
@@ -217,6 +217,12 @@ def solved_in_float64(staged: Staged, cells: Cells, cell: int, settings: Setting
     tree, errors = _unconnected([np.arange(len(rows))], examples.rows), np.zeros(targets.shape)
     found = solved_cells(settings.kernel, examples, tree, cells.size, settings.ridge, errors, settings.threads)
     return found.coef  # type: ignore[union-attr]
+
+
+def solved_from_scratch(staged: Staged, cells: Cells, settings: Settings) -> np.ndarray:
+    """Coefficients (n_outputs, n_rows) of all cells of a tree, solved again."""
+    found, _ = _solved_again(staged, cells, cells.tree, np.arange(cells.tree.n_cells), settings)
+    return np.concatenate([each.coef for each in found], axis=1)
 
 
 def _together(numbers: np.ndarray, sizes: np.ndarray) -> list[np.ndarray]:
