@@ -107,7 +107,8 @@ def places_of_rows(model: Any, rows: np.ndarray, targets: np.ndarray | None, cel
     Of equal rows, the one that was learned last is meant, and for a row that comes again the one before it. Targets are
     as they are kept, or None if they do not matter; ``cells`` are those of the first tree that the rows fall into.
     """
-    tree, found = model._cells[0].tree, []
+    tree = model._cells[0].tree
+    found: list[int] = []
     for i, row in enumerate(rows):
         members = tree.members_of(cells[i])
         is_it = (model._rows[members] == row).all(axis=1)

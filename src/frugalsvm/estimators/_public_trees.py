@@ -75,8 +75,8 @@ def _check_inside(rows: np.ndarray, box: Box) -> None:
     if is_outside.any():
         row, feature = np.argwhere(is_outside)[0].tolist()
         raise ValueError(
-            f"Row {row} is outside of the ranges of tree='public', in column {feature} as the kernel sees it: clip rows "
-            "to the ranges, or give wider ones, which must not be taken from the rows themselves."
+            f"Row {row} is outside of the ranges of tree='public', in column {feature} as the kernel sees it: clip "
+            "rows to the ranges, or give wider ones, which must not be taken from the rows themselves."
         )
 
 
@@ -92,7 +92,8 @@ def grown_for(model: Any, place: Any, examples: Any, size: int, rng: np.random.G
 
 def public_trees_after(model: Any, staged: Staged) -> list[Tree | None]:
     """The trees after a change of rows; None for those that stay as they are."""
-    box, found = _box(model), []
+    box = _box(model)
+    found: list[Tree | None] = []
     _check_inside(staged.rows[staged.new], box)
     left = np.setdiff1d(np.arange(len(staged.rows)), staged.gone)
     members = left[np.argsort(staged.ids[left], kind="stable")]

@@ -381,7 +381,7 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
             freed = self._take_out(indices)
             facts = {} if digest is None else {"digest before": digest, "digest after": digest_of_examples(self)}
             violation = float(self.kkt_violation_)
-            self.forgotten_ = [*self.forgotten_, certificate(ids, **{"residual": violation}, **facts)]
+            self.forgotten_ = [*self.forgotten_, certificate(ids, residual=violation, **facts)]
         erase(self._solvers, freed)
         return self
 

@@ -3,7 +3,6 @@
 A row is in one cell of each tree, and only these cells are solved again (`frugalsvm.cells.changes`).
 """
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,8 +39,9 @@ class ChangesRows:
     """`unlearn` and `update`, and `partial_fit` of subclasses; the rest of the estimator is in `local_machine.py`.
 
     Subclasses define ``_kept_targets`` (what is kept of targets (n_outputs, n)), ``_targets_kept`` (the other way
-    round), ``_more_examples`` (rows, targets (n_outputs, n) and weights or None of rows that users add) and
-    ``_own_targets`` (targets as they are kept of labels or values that users pass).
+    round), ``_as_given`` (labels or values of what is kept), ``_own_targets`` (what is kept of those),
+    ``_more_examples`` (rows, targets (n_outputs, n) and weights or None of rows that users add) and
+    ``_retake_left_out`` (leave-one-out scores of all rows, and which stored rows they are of).
 
     Attributes
     ----------
@@ -55,10 +55,13 @@ class ChangesRows:
     """
 
     _row_ids: np.ndarray
+    _row_targets: np.ndarray
+    _row_weights: np.ndarray | None
     _row_levels: np.ndarray
     _n_ids: int
     _first_batch_decides = True  # about gamma, C and trees, which depend on how rows come in batches
     _is_of_sample = False  # whether the trees were made of a sample that is not known any more
+    _cells: Any
     forgotten_: list[dict[str, Any]]
 
     # --- changes ----------------------------------------------------------------------------------------------
@@ -259,21 +262,17 @@ class ChangesRows:
         staged, kept_targets, levels = self._staged(gone, added, levels)
         trees = self._mended(staged, levels)
         left_out = self._left_out_after(staged, kept_targets, trees)
-        ids = staged.ids
-        stays = np.ones(len(ids), bool)
-        stays[gone] = False
-        n_left = int(np.count_nonzero(stays))
-        gaps, moved = np.flatnonzero(~stays[:n_left]), n_left + np.flatnonzero(stays[n_left:])
-        place = np.arange(n_left)
-        place[gaps] = moved
-        order = np.argsort(ids[place], kind="stable")
-        forgotten = ids[gone]
+        gaps, moved, n_left = _gaps(len(staged.ids), gone)
+        forgotten = staged.ids[gone]
         self._cells = [without_gaps(each.cells, gaps, moved) for each in trees]
-        self._row_ids, self._row_targets = ids[place], kept_targets[place]
-        self._row_weights = None if staged.weights is None else staged.weights[place]
+        self._row_ids, self._row_targets, left_out = (
+            _closed(each, gaps, moved, n_left) for each in (staged.ids, kept_targets, left_out)
+        )
+        self._row_weights = None if staged.weights is None else _closed(staged.weights, gaps, moved, n_left)
         if levels is not None:
-            self._row_levels = np.ascontiguousarray(levels[:, place])
-        self._take_left_out_again(left_out[place][order], order)
+            self._row_levels = _closed(levels.T, gaps, moved, n_left).T.copy()
+        order = np.argsort(self._row_ids, kind="stable")
+        self._retake_left_out(left_out[order], order)
         residual = None if digest is None else largest_residual(staged, trees, self._settings(staged, 0))
         before = staged.rows[gaps]
         try:
@@ -359,18 +358,8 @@ class ChangesRows:
         """``loo_scores_`` in units of the machines."""
         return self.loo_scores_
 
-    def _take_left_out_again(self: Any, scores: np.ndarray, order: np.ndarray) -> None:
-        """Take scores of all rows in the order of their ids, ``order`` of the stored ones."""
-        targets = self._targets_kept(self._row_targets[order])
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what there is to say, `fit` has said
-            self._take_left_out(scores, targets, None if self._row_weights is None else self._row_weights[order])
-
     def _look_back_again(self: Any, order: np.ndarray) -> None:
-        rank = np.empty_like(order)
-        rank[order] = np.arange(len(order))
-        weights = None if self._row_weights is None else self._row_weights[order]
-        self._look_back(self._rows, rank, self._targets_kept(self._row_targets[order]), weights)
+        """Learn again what comes after leave-one-out scores; ``order`` has the stored rows in that of their ids."""
 
     def _certificate(self: Any, ids, trees, digest, residual) -> dict[str, Any]:
         """What is said of rows that were forgotten, when the model is what it is without them."""
@@ -406,8 +395,8 @@ class ChangesRows:
         check_is_fitted(self)
         if not hasattr(self, "_row_ids"):
             raise AttributeError(
-                f"This {type(self).__name__} has no ids of rows: it has a budget, was saved for prediction, or is of an "
-                "earlier version."
+                f"This {type(self).__name__} has no ids of rows: it has a budget, was saved for prediction, or is of "
+                "an earlier version."
             )
 
     @property
@@ -420,3 +409,18 @@ class ChangesRows:
         if levels is None:
             raise AttributeError("The trees were made of a sample of the rows, and which these were is not known.")
         return np.sort(self._row_ids[(levels != NO_LEVEL).any(axis=0)])
+
+
+def _gaps(n_rows: int, gone: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+    """Where rows have gone, the last rows, which take these places, and how many rows are left."""
+    n_left = n_rows - len(gone)
+    last = np.ones(len(gone), bool)
+    last[gone[gone >= n_left] - n_left] = False
+    return np.sort(gone[gone < n_left]), n_left + np.flatnonzero(last), n_left
+
+
+def _closed(values: np.ndarray, gaps: np.ndarray, moved: np.ndarray, n_left: int) -> np.ndarray:
+    """Values of the rows that are left, in new places."""
+    closed = values[:n_left].copy()
+    closed[gaps] = values[moved]
+    return closed

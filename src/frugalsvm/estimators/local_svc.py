@@ -158,7 +158,7 @@ class LocalSVC(ScoreClassifier, LocalMachine):
         try:
             return self.fit(X, y, sample_weight)
         finally:
-            vars(self).pop("_announced", None)
+            self.__dict__.pop("_announced", None)
 
     def _surveyed(self, y, sample_weight):
         classes = classes_in(y)
@@ -207,10 +207,21 @@ class LocalSVC(ScoreClassifier, LocalMachine):
         self.loo_error_ = float(np.average(labels != left_out, weights=weights))
         warn_if_poor_left_out(self, labels == left_out, labels, weights)
         self._forget_calibration()
+        self._calibrate_left_out(scores, lambda some: labels[some], weights)
+
+    def _calibrate_left_out(self, scores, labels_of, weights):
         if self.calibrate is not None:
             some = _some_known(weights, len(scores), MOST_ROWS)
             own = None if weights is None else weights[some]
-            self.calibrate_on(scores[some], labels[some].astype(np.int64), own)
+            self.calibrate_on(scores[some], labels_of(some).astype(np.int64), own)
+
+    def _retake_left_out(self, scores, order):
+        labels, weights = self._row_targets[order], None if self._row_weights is None else self._row_weights[order]
+        left_out = scores[:, 0] >= 0 if scores.shape[1] == 1 else scores.argmax(axis=1)
+        self.loo_scores_ = scores
+        self.loo_error_ = float(np.average(labels != left_out, weights=weights))
+        self._forget_calibration()
+        self._calibrate_left_out(scores, lambda some: labels[some], weights)
 
     # --- scores ---------------------------------------------------------------------------------------------
 

@@ -189,6 +189,16 @@ class LocalSVR(LeftOutIntervals, RegressorMixin, LocalMachine):
         self.loo_scores_ = self._in_units(scores)
         self.loo_error_ = float(np.sqrt(np.average(np.square(errors).mean(axis=1), weights=weights)))
 
+    def _retake_left_out(self, scores, order):
+        weights = None if self._row_weights is None else self._row_weights[order]
+        self._take_left_out(scores, self._row_targets[order].T, weights)
+
+    def _look_back_again(self, order):
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        weights = None if self._row_weights is None else self._row_weights[order]
+        self._look_back(self._rows, rank, self._row_targets[order].T, weights)
+
     def _look_back(self, rows, numbers, targets, weights):
         places = np.arange(len(rows)) if numbers is None else np.argsort(numbers)
         numbers = places if numbers is None else numbers[places]

@@ -5,9 +5,12 @@ from typing import Any
 __all__ = ["forgetting_model", "kept_around"]
 
 _PARTS = {
-    "filler_": "values for missing ones", "scaler_": "means and spreads of columns", "encoder_": "values of text columns",
-    "feature_map_": "feature map", "calibration_": "calibration of the pipeline",
-}  # fmt: skip
+    "filler_": "values for missing ones",
+    "scaler_": "means and spreads of columns",
+    "encoder_": "values of text columns",
+    "feature_map_": "feature map",
+    "calibration_": "calibration of the pipeline",
+}
 _ROWS = ("typical_rows_", "_held")  # copies of rows
 
 

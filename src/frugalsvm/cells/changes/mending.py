@@ -272,7 +272,7 @@ def _stretches(before: np.ndarray) -> Iterator[tuple[int, int]]:
 
 
 def without_gaps(cells: Cells, gaps: np.ndarray, moved: np.ndarray) -> Cells:
-    """Cells whose rows have moved: those with the numbers ``moved``, all rows after the last one that stays, to gaps."""
+    """Cells whose last rows, those with the numbers ``moved``, have moved to gaps."""
     if not len(moved):
         return cells
     members = cells.tree.members

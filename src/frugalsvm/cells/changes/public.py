@@ -1,9 +1,9 @@
 """Trees that are made without rows: random cuts of a box that is known beforehand.
 
-Every part of the box has its own random numbers, from a seed and the way to it. A part is cut along a feature that is
-drawn by how wide the part still is there, at a random point of its middle. A cut is made where a part has more rows than
-a cell may have, and rows on both sides. So the tree depends on which rows are there now, and on none that was there
-before: it is the same, bit for bit, whatever came and went.
+Every part of the box has its own random numbers, from a seed and its place. A part is cut along a feature that is drawn
+with a probability that grows with the width of the part, at a random point of its middle. A cut is made where a part
+has more rows than a cell may have, and rows on both sides. So the tree depends only on the rows that are there now: it
+is the same, bit for bit, whatever rows were added and forgotten before.
 """
 
 from typing import NamedTuple

@@ -196,7 +196,7 @@ def _places_below(tree: Tree, part: int) -> np.ndarray:
 
 
 def _at_cut(rows: np.ndarray, direction: np.ndarray, places: np.ndarray, n_left: int) -> list[np.ndarray]:
-    """Rows that are next to the cut, up to rounding, and the ends of a feature that was cut because it is the widest."""
+    """Rows next to the cut, up to rounding; and the ends of a feature that was cut because it is the widest."""
     projections = (rows @ direction).astype(np.float64)
     near = _NEAR * np.finfo(np.float32).eps * np.abs(projections).max()
     is_near = projections[:n_left] >= projections[:n_left].max() - near
