@@ -133,7 +133,7 @@ class LocalSVC(ScoreClassifier, LocalMachine):
         """Add rows: each joins its cell in every tree, which is solved again; a cell that is too large is divided.
 
         The first call is a `fit`, which chooses the metric, gamma and C: its rows should be like those to come, and be
-        of two classes at least. Later calls keep them.
+        of at least two classes. Later calls keep them.
 
         Parameters
         ----------
