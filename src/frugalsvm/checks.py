@@ -29,6 +29,7 @@ from scipy.sparse import csr_matrix
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils import get_tags
 
+from frugalsvm.estimators.streaming import learns_streams
 from frugalsvm.persist import load, save
 
 __all__ = [
@@ -87,17 +88,16 @@ def checks_of(estimator: Any) -> list[Callable[[Any], None]]:
         Each takes an estimator.
     """
     streams = hasattr(estimator, "partial_fit")
-    decides = getattr(estimator, "_first_batch_decides", False)  # about what other batches would decide in another way
     applies = {
         check_same_seed_same_model: True,
         check_dense_equals_sparse: get_tags(estimator).input_tags.sparse,
         check_save_and_load: True,
         check_predicting_in_threads: True,
         check_learning_in_threads: streams,
-        check_batches_equal_one_by_one: streams and not decides,
+        check_batches_equal_one_by_one: learns_streams(estimator),
         check_bad_input_changes_nothing: True,
         check_budget: streams and getattr(estimator, "budget", None) is not None,
-        check_unlearn: hasattr(estimator, "unlearn") and not decides,
+        check_unlearn: hasattr(estimator, "unlearn") and learns_streams(estimator),
     }
     return [check for check, does in applies.items() if does]
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from frugalsvm._homes import ESTIMATORS
+from frugalsvm.estimators.streaming import learns_streams
 
 __all__ = ["KINDS", "RECIPES", "SHARED", "Kind", "Recipe", "run"]
 
@@ -48,7 +49,7 @@ def _fit(name: str, settings: Mapping[str, Any], kind: Kind) -> None:
         X, y = _data(kind, n_features)
         estimator(**settings).fit(X, y).predict(X)
         learner = estimator(**settings)
-        if hasattr(learner, "partial_fit"):
+        if learns_streams(learner):
             learner.partial_fit(X, y, **({"classes": sorted(set(y))} if kind.n_classes else {})).predict(X)
 
 
