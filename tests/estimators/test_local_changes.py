@@ -254,6 +254,28 @@ def test_rows_without_weight_have_ids_but_cannot_be_forgotten():
     assert model.row_ids_[-1] == 201
 
 
+def test_models_with_a_budget_for_all_rows_forget_but_take_no_more():
+    X, y, _ = table()
+    model = new_model(budget="1MB").fit(X, y).unlearn([1])
+    with pytest.raises(ValueError, match="with a budget cannot take more rows"):
+        model.partial_fit(X[:1], y[:1])
+
+
+def test_what_fails_at_the_end_changes_nothing():
+    X, _, y = table()
+    model = new_model(LocalSVR).fit(X, y)
+    before, rows, scores = model.predict(X), model._rows.copy(), model.loo_scores_.copy()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(model, "_look_back_again", lambda order: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            model.unlearn([3, 199])
+    vars(model).pop("_look_back_again", None)
+    np.testing.assert_array_equal(model._rows, rows)
+    np.testing.assert_array_equal(model.predict(X), before)
+    np.testing.assert_array_equal(model.loo_scores_, scores)
+    assert len(model.unlearn([3, 199]).row_ids_) == 198
+
+
 def test_models_with_a_budget_cannot_change():
     X, y, _ = table(600)
     model = new_model(budget="3KB", dtype="float32", cell_size=200).fit(X, y)

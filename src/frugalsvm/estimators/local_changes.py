@@ -3,6 +3,8 @@
 A row is in one cell of each tree, and only these cells are solved again (`frugalsvm.cells.changes`).
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -191,6 +193,8 @@ class ChangesRows:
         """What `partial_fit` does after the first call."""
         with unchanged_on_error(self):
             self._check_changes()
+            if self.budget is not None:
+                raise ValueError(f"A {type(self).__name__} with a budget cannot take more rows: set budget=None.")
             X, targets, weights = self._more_examples(X, y, sample_weight)
             ids = self._n_ids + np.arange(len(X))
             self._n_ids += len(X)
@@ -258,12 +262,11 @@ class ChangesRows:
             raise ValueError("A model needs at least one row: to forget all of them, delete the model and its files.")
         if not len(gone) and not n_new:
             return
-        levels = self._known_levels()
-        staged, kept_targets, levels = self._staged(gone, added, levels)
+        staged, kept_targets, levels = self._staged(gone, added, self._known_levels())
         trees = self._mended(staged, levels)
         left_out = self._left_out_after(staged, kept_targets, trees)
+        residual = None if digest is None else largest_residual(staged, trees, self._settings(staged, 0))
         gaps, moved, n_left = _gaps(len(staged.ids), gone)
-        forgotten = staged.ids[gone]
         self._cells = [without_gaps(each.cells, gaps, moved) for each in trees]
         self._row_ids, self._row_targets, left_out = (
             _closed(each, gaps, moved, n_left) for each in (staged.ids, kept_targets, left_out)
@@ -273,18 +276,11 @@ class ChangesRows:
             self._row_levels = _closed(levels.T, gaps, moved, n_left).T.copy()
         order = np.argsort(self._row_ids, kind="stable")
         self._retake_left_out(left_out[order], order)
-        residual = None if digest is None else largest_residual(staged, trees, self._settings(staged, 0))
-        before = staged.rows[gaps]
-        try:
-            staged.rows[gaps] = staged.rows[moved]
+        with _rows_closed(staged.rows, gaps, moved, n_left):
             self._rows = staged.rows[:n_left]
             self._look_back_again(order)
             if is_forgotten:
-                self.forgotten_ = [*self.forgotten_, self._certificate(forgotten, trees, digest, residual)]
-        except BaseException:
-            staged.rows[gaps] = before
-            raise
-        staged.rows[n_left:] = 0.0
+                self.forgotten_ = [*self.forgotten_, self._certificate(staged.ids[gone], trees, digest, residual)]
 
     def _staged(self: Any, gone, added, levels):
         """All rows, ids, targets and weights while a change is made."""
@@ -424,3 +420,19 @@ def _closed(values: np.ndarray, gaps: np.ndarray, moved: np.ndarray, n_left: int
     closed = values[:n_left].copy()
     closed[gaps] = values[moved]
     return closed
+
+
+@contextmanager
+def _rows_closed(rows: np.ndarray, gaps: np.ndarray, moved: np.ndarray, n_left: int) -> Iterator[None]:
+    """Context in which the last rows are in the gaps; after it, nothing is left of them where they were.
+
+    If it fails, all rows are as before.
+    """
+    before, last = rows[gaps], rows[n_left:].copy()
+    try:
+        rows[gaps] = rows[moved]
+        yield
+        rows[n_left:] = 0.0
+    except BaseException:
+        rows[gaps], rows[n_left:] = before, last
+        raise
