@@ -21,7 +21,7 @@ from rich.console import Console
 from benchmarks.cells_left_out_data import split_of
 from benchmarks.printing import table
 
-TABLES = ("phoneme", "satimage", "letter", "pendigits", "elec2")
+TABLES = ("phoneme", "satimage", "letter", "pendigits", "elec2", "usps", "shuttle", "ijcnn1")
 FLIPPED = 0.05
 
 

@@ -106,8 +106,8 @@ class ChangesRows:
     def row_influence(self: Any, X, y):
         """How much the error on some rows changes without each row that was learned: exact, and without training.
 
-        A row with a negative value does harm: without it, the error would be smaller. So are most rows with a wrong
-        label or target, if the given rows are right. Trees, gamma and C stay as they are.
+        A row with a negative value does harm: without it, the error would be smaller. Trees, gamma and C stay as they
+        are.
 
         Parameters
         ----------
