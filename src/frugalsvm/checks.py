@@ -29,6 +29,7 @@ from scipy.sparse import csr_matrix
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils import get_tags
 
+from frugalsvm.estimators.streaming import learns_streams
 from frugalsvm.persist import load, save
 
 __all__ = [
@@ -93,10 +94,10 @@ def checks_of(estimator: Any) -> list[Callable[[Any], None]]:
         check_save_and_load: True,
         check_predicting_in_threads: True,
         check_learning_in_threads: streams,
-        check_batches_equal_one_by_one: streams,
+        check_batches_equal_one_by_one: learns_streams(estimator),
         check_bad_input_changes_nothing: True,
         check_budget: streams and getattr(estimator, "budget", None) is not None,
-        check_unlearn: hasattr(estimator, "unlearn"),
+        check_unlearn: hasattr(estimator, "unlearn") and learns_streams(estimator),
     }
     return [check for check, does in applies.items() if does]
 

@@ -216,7 +216,10 @@ def _use(model, X, y, what):
     except Exception as error:
         raise AssertionError(f"{what}: {type(error).__name__}: {error}") from error
     assert np.isfinite(scores).all(), what
-    learns = getattr(model, "partial_fit", model.fit)  # pipelines of scikit-learn do not learn on
+    # Pipelines of scikit-learn do not learn on, nor do cells in a number of bytes.
+    learns = getattr(model, "partial_fit", model.fit) if getattr(model, "memory", None) is None else model.fit
+    if hasattr(model, "row_ids_"):
+        learns = model.partial_fit
     try:
         learns(X(slice(60, 90)), y[60:])
     except ValueError:

@@ -103,10 +103,9 @@ class Spill:
 def mapped_rows(file: Any, width: int, dtype: Any) -> np.ndarray:
     """The rows in a file as an array: read when they are needed, and forgotten when memory is.
 
-    The file may be closed. Changes of the array, which nobody makes, would not reach it: compiled code takes an array
-    that can be written, as all others are.
+    The file may be closed. Changes of the array reach it: rows that are forgotten are overwritten on the disk as well.
     """
-    return np.asarray(np.memmap(file, dtype, mode="c").reshape(-1, width))
+    return np.asarray(np.memmap(file, dtype, mode="r+").reshape(-1, width))
 
 
 def check_space(n_bytes: int, folder: Any) -> None:

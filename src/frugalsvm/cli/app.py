@@ -22,6 +22,8 @@ COMMANDS = (
     "tune",
     "inspect",
     "export",
+    "forget",
+    "audit_forget",
     "algorithms",
     "cost",
     "info",

@@ -107,6 +107,7 @@ NOT_COMPILED = (
     "calibration",
     "cells/batches.py",
     "cells/budget.py",
+    "cells/changes",
     "cells/choosing.py",
     "cells/device_scores.py",
     "cells/device_tree.py",

@@ -8,6 +8,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from frugalsvm.estimators.streaming import learns_streams
 from frugalsvm.exceptions import ParameterError
 
 
@@ -30,7 +31,7 @@ def copied(model: Any) -> Any:
 
 def learns(model: Any) -> bool:
     """Whether rows are learned; otherwise they calibrate only."""
-    return is_river(model) or (hasattr(model, "partial_fit") and not isinstance(model, FrozenEstimator))
+    return is_river(model) or (learns_streams(model) and not isinstance(model, FrozenEstimator))
 
 
 def has_learned(model: Any) -> bool:

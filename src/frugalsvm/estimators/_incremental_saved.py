@@ -13,7 +13,7 @@ from frugalsvm.estimators._saved import (
 )
 from frugalsvm.exact.one_vs_one import pairs_of
 from frugalsvm.persist.savable import Saved
-from frugalsvm.persist.values import array, integer, is_positive, or_none, part, parts
+from frugalsvm.persist.values import array, integer, is_positive, list_of, of_type, or_none, part, parts
 
 __all__ = ["INCREMENTAL"]
 
@@ -48,6 +48,7 @@ INCREMENTAL = Saved(
         **CLASSIFIER, "_solvers": parts("exact-machine"), "_n_learned": integer(), "_cache_bytes": integer(),
         "_examples": part("examples"), "C_": is_positive,
     },
-    {**OPTIONAL, "_left_out": or_none(array("f", 2))}, _is_sound, check_loaded_parameters, as_predictor,
+    {**OPTIONAL, "_left_out": or_none(array("f", 2)), "forgotten_": list_of(of_type(dict))},
+    _is_sound, check_loaded_parameters, as_predictor,
     predictor_saved(lambda n_classes: len(pairs_of(n_classes))), renamed={"_machines": "_solvers"},
 )  # fmt: skip

@@ -7,6 +7,7 @@ import numpy as np
 from frugalsvm.cells.codes import CodedCells
 from frugalsvm.cells.solver import Cells
 from frugalsvm.core.capabilities import offers
+from frugalsvm.estimators._learned_rows import LEARNED_ROWS, learned_rows_are_sound
 from frugalsvm.estimators._saved import (
     LARGEST_SCORE,
     OPTIONAL,
@@ -31,6 +32,8 @@ def _is_sound(model: Any) -> bool:
     if rows.shape[1] != model._width or not rows.flags.c_contiguous or not place_is_sound(model):
         return False
     if not _left_out_fits(model, n_outputs):
+        return False
+    if not learned_rows_are_sound(model, len(trees)):
         return False
     if isinstance(trees[0], CodedCells):
         return _coded_are_sound(model)
@@ -108,7 +111,7 @@ def scale_is_bounded(scale: TargetScale, dtype: Any) -> bool:
 
 def _prediction_state(model: Any) -> dict[str, Any]:
     """Without what is known of the rows that were learned."""
-    kept = {name: value for name, value in vars(model).items() if name != "loo_scores_"}
+    kept = {name: value for name, value in vars(model).items() if name not in ("loo_scores_", *LEARNED_ROWS)}
     return {**kept, **calibration_for_prediction(model), FOR_PREDICTION: True}
 
 
@@ -117,6 +120,6 @@ LOCAL = Saved(
         "n_features_in_": integer(1), "_kernel": part("kernel"), "_rows": array("f", 2),
         "_cells": parts("cells", "coded-cells"), "C_": is_positive, "cell_size_": integer(1), "loo_error_": is_number,
     },
-    {**OPTIONAL, "loo_scores_": array("f", 2)},
+    {**OPTIONAL, **LEARNED_ROWS, "loo_scores_": array("f", 2)},
     _is_sound, check_loaded_parameters, _prediction_state,
 )  # fmt: skip

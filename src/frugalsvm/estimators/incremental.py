@@ -6,14 +6,16 @@ from contextlib import contextmanager
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from frugalsvm._locks import exclusive
+from frugalsvm._locks import exclusive, shared
 from frugalsvm.compiling.threads import ONE_THREAD, Threads, blas_threads, thread_count
 from frugalsvm.estimators._base import OnlineClassifier
+from frugalsvm.estimators._erased import Freed, erase
 from frugalsvm.estimators._incremental_saved import INCREMENTAL
 from frugalsvm.estimators._lookup import indices_of_ids, indices_of_rows
 from frugalsvm.estimators._precomputed import PrecomputedKernel
 from frugalsvm.estimators._scoring import Scorer
 from frugalsvm.estimators.constraints import constraints, count, optional, positive
+from frugalsvm.estimators.forget_reports import certificate, digest_of_examples, new_report, signed
 from frugalsvm.estimators.parameters import documented, keep_parameters, learned
 from frugalsvm.estimators.unchanged import prepare_to_learn, unchanged_on_error
 from frugalsvm.estimators.validation import check_positive, distinct_labels, encoded_labels
@@ -91,6 +93,10 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
         Examples learned and not unlearned.
     example_ids_ : ndarray of int
         Their ids: numbers from 0 in the order of learning, since the last `fit`.
+    row_ids_ : ndarray of int
+        The same, under the name that `LocalSVC` has.
+    forgotten_ : list of dict
+        A certificate for each call of `unlearn`: see :ref:`forgetting`.
     support_ : ndarray of int
         The ids of the support vectors, ascending.
     support_vectors_
@@ -157,6 +163,7 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
     _solvers: list[ExactSolver]  # changed in place, so that it is the same list after `unchanged_on_error`
     _examples: Examples
     _saved = INCREMENTAL
+    forgotten_: list[dict] = []  # noqa: RUF012  of models of earlier versions; it is never changed in place
 
     # Everything is in float64. The result does not depend on the order: there is one pass, in the order of the rows.
     _first_dtype = np.float64
@@ -191,7 +198,7 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
         n_pairs = len(pairs_of(len(classes)))
         self._cache_bytes = int(self.cache_size * MEGABYTE) // n_pairs
         self._solvers = [new_solver(X.shape[1], self._cache_bytes, n_slots=1) for _ in range(n_pairs)]
-        self._examples, self._n_learned = no_examples(len(classes)), 0
+        self._examples, self._n_learned, self.forgotten_ = no_examples(len(classes)), 0, []
         self.C_ = float(self.C)
         self.classes_ = classes
 
@@ -331,7 +338,7 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
         return self
 
     @exclusive
-    def unlearn(self, X, y=None):
+    def unlearn(self, X, y=None, *, certify=False):
         """Take examples out, as if they had never been learned.
 
         Parameters
@@ -341,6 +348,8 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
             row that is given twice goes twice.
         y : array-like of shape (n_samples,), default=None
             Labels of the rows: only examples with the same label are meant.
+        certify : bool, default=False
+            Whether the certificate has digests of the model before and after.
 
         Returns
         -------
@@ -353,16 +362,45 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
         check_is_fitted(self)
         prepare_to_learn(self)
         indices = self._indices(X, y)
+        ids = self._examples.ids[indices]
         with self._changing():
-            self._take_out(indices)
+            digest = digest_of_examples(self) if certify else None
+            freed = self._take_out(indices)
+            facts = {} if digest is None else {"digest before": digest, "digest after": digest_of_examples(self)}
+            violation = float(self.kkt_violation_)
+            self.forgotten_ = [*self.forgotten_, certificate(ids, residual=violation, **facts)]
+        erase(self._solvers, freed)
         return self
 
+    @shared
+    def forget_report(self, key=None):
+        """A report on all that was unlearned since `fit`, for those who have asked for it.
+
+        Parameters
+        ----------
+        key : bytes or str, default=None
+            With a key, the report has a signature: the HMAC-SHA-256 of its content, which
+            `frugalsvm.estimators.forget_reports.is_signed_by` checks.
+
+        Returns
+        -------
+        dict
+            What JSON can hold: ``forgotten`` has the certificates, whose residual is ``kkt_violation_`` afterwards.
+            ``digest`` is that of the model as it is, and "aggregates that stay" are what was computed from all rows at
+            the first fit. See :ref:`forgetting`.
+        """
+        check_is_fitted(self)
+        return signed(new_report(self, rows=self.n_examples_, digest=digest_of_examples(self)), key)
+
     def _take_out(self, indices):
-        """Unlearn the examples at some places."""
+        """Unlearn the examples at some places; returns the slots where they were."""
+        freed = []
         for m, _, slots in self._examples.at(indices).by_solver():
-            for slot in slots:
+            for slot in slots.tolist():
+                freed.append(Freed(m, slot, int(self._solvers[m].cache.place[slot])))
                 self._solvers[m] = unlearn(self._kernel, self._solvers[m], slot, self._next_room(m))
         self._examples = self._examples.but(indices)
+        return freed
 
     def _indices(self, X, y):
         if np.ndim(X) < 2:
@@ -446,6 +484,8 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
     def example_ids_(self):
         """Their ids: numbers from 0 in the order of learning, since the last `fit`."""
         return self._examples.ids.copy()
+
+    row_ids_ = example_ids_
 
     @learned
     def support_(self):

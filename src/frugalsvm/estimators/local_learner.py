@@ -64,11 +64,14 @@ def numbers_of(targets: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
 
 def begin_local(estimator: Any, known: KnownRows, targets: np.ndarray, weights: np.ndarray | None) -> Beginning:
     """Take from some rows all that does not need all of them."""
+    if estimator.tree == "public":
+        raise ValueError("tree='public' is for fit, which has all rows in memory: use it, or tree='rows'.")
     drawn, n_rows = known.numbers, len(known.numbers)
     size = estimator._size_for(n_rows)
     room = parsed_bytes("memory", estimator.memory) // _SHARE // (8 * estimator.n_features_in_)
     sampling, random_state = sampling_for(n_rows, size, room), check_random_state(estimator.random_state)
-    if sampling.n_rows < n_rows:
+    estimator._is_of_sample = sampling.n_rows < n_rows
+    if estimator._is_of_sample:
         drawn = drawn[drawn_rows(n_rows, sampling.n_rows, _generator(random_state))]
     some = (targets[:, drawn], None if weights is None else weights[drawn])
     sample = estimator._seen_first(known.taken(drawn), *some, random_state).astype(estimator._dtype, copy=False)

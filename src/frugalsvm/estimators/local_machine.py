@@ -20,10 +20,13 @@ from frugalsvm.cells.system import cell_bytes
 from frugalsvm.cells.tree import Tree, cells_of
 from frugalsvm.compiling.threads import row_blocks
 from frugalsvm.core.origin import some_rows
+from frugalsvm.estimators._learned_rows import forget_rows_learned, keep_learned
 from frugalsvm.estimators._local_batches import LearnsBatches
 from frugalsvm.estimators._local_saved import LOCAL
+from frugalsvm.estimators._public_trees import check_tree, grown_for, with_public_origin
 from frugalsvm.estimators.constraints import constraints, is_auto, one_of, optional, or_auto, positive, size
 from frugalsvm.estimators.fit_warnings import warn_if_coefficients_cancel
+from frugalsvm.estimators.local_changes import ChangesRows
 from frugalsvm.estimators.origin import absolute_rows, relative_rows
 from frugalsvm.estimators.parameters import learned
 from frugalsvm.estimators.progress import following
@@ -61,7 +64,7 @@ def _a_number_of_trees(name: str, value: Any) -> None:
         raise ParameterError(name, value, f"an integer from 1 to {_MOST_TREES}")
 
 
-class LocalMachine(LearnsBatches, Fits):
+class LocalMachine(LearnsBatches, ChangesRows, Fits):
     """Base of estimators that have a least-squares machine in every cell of some trees.
 
     The model is ``_rows`` (as the kernel sees them) and ``_cells``, one for each tree. In a budget of bytes, these have
@@ -84,6 +87,12 @@ class LocalMachine(LearnsBatches, Fits):
         and up to 4096 rows are one cell.
     n_trees : int
         Several trees are averaged, which is more accurate, and takes as many times as long.
+    tree : {"rows", "public"}
+        How rows are divided: by directions and cuts that are taken from the rows, or by random cuts of ``ranges``, in
+        which no row that is forgotten can leave a trace. The latter have cells of less equal sizes. See
+        :ref:`forgetting`.
+    ranges : pair of floats or arrays of shape (n_features,), or None
+        For ``tree="public"``: the least and largest values that features may have, known without looking at the rows.
     budget : str or None
         Most bytes of the model, such as "20MB": rows are kept as codes of few bits, and only as many as there is room
         for, with more of them where cells are hard to learn. None keeps all rows as they are.
@@ -144,6 +153,7 @@ class LocalMachine(LearnsBatches, Fits):
 
     def _check_params(self):
         super()._check_params()
+        check_tree(self)
         arrays_on(self.device)  # says what is missing
 
     def _arrays(self):
@@ -201,6 +211,11 @@ class LocalMachine(LearnsBatches, Fits):
 
     def look_back(self, rows, numbers, targets, weights):
         """Do what comes after training: rows, as the kernel sees them, are those with these numbers; None is all."""
+        self._look_back(rows, numbers, targets, weights)
+        keep_learned(self, numbers, targets, weights)
+
+    def _look_back(self, rows, numbers, targets, weights):
+        """What an estimator makes of leave-one-out scores and rows."""
 
     def _fit(self, attempt, X, y, sample_weight):
         self._forget()
@@ -214,6 +229,7 @@ class LocalMachine(LearnsBatches, Fits):
     def _forget(self):
         """Be ready to learn from the beginning."""
         forget_learned(self)
+        forget_rows_learned(self)
         for name in ("_rows", "_cells"):  # whose type is not for the new ones
             self.__dict__.pop(name, None)
 
@@ -243,7 +259,7 @@ class LocalMachine(LearnsBatches, Fits):
         X = self._with_metric(X, lambda: targets, weights, random_state, whole=True, out=out)
         known = X if weights is None or weights.all() else X[np.flatnonzero(weights)]
         self._kernel = self._new_kernel(some_rows(known, _SAMPLE_ROWS) if is_auto(self.gamma) else known)
-        known = self._with_origin(known, whole=True)
+        known = with_public_origin(self, known) if self.tree == "public" else self._with_origin(known, whole=True)
         return known if len(known) == len(X) else relative_rows(X, self._origin, self._type_of(X))
 
     def _fit_rows(self, rows, targets, weights, random_state, home=None):
@@ -259,7 +275,7 @@ class LocalMachine(LearnsBatches, Fits):
             home if _has_room(home, (n_rows, self._width), self._dtype) else None,
         )
         rng = np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
-        trees = place.grown(examples, size, self.n_trees, rng)
+        trees = grown_for(self, place, examples, size, rng)
         left_out = self._fit_cells(place, examples, trees, size)
         if len(left_out) < len(rows):  # rows without a weight were left out anyway
             every = place.scores(self._kernel, self._rows_for(examples), self._cells, rows)

@@ -14,6 +14,7 @@ from frugalsvm.calibration import PlattCalibration
 from frugalsvm.estimators.automatic import chooses_in_order, for_stream, may_follow
 from frugalsvm.estimators.caller_warnings import warn_caller
 from frugalsvm.estimators.metric import learns_metric
+from frugalsvm.estimators.streaming import learns_streams
 from frugalsvm.estimators.unchanged import unchanged_on_error
 from frugalsvm.estimators.validation import check_count, distinct_labels, encoded_labels
 from frugalsvm.pipelines.mapping import check_enough_rows
@@ -90,7 +91,7 @@ class LearningPipeline(PreparingPipeline):
     def _begun_with(self, X, y, sample_weight):
         """Checked rows; if they are the first ones, the pipeline begins with them."""
         self._check_params()
-        if not hasattr(self.estimator, "partial_fit"):
+        if not learns_streams(self.estimator):
             raise ValueError(
                 f"{type(self.estimator).__name__} learns all rows at once: call fit with them, or take an estimator "
                 "that learns batch by batch."

@@ -11,6 +11,7 @@ from frugalsvm.plots.cells import CellsDisplay
 from frugalsvm.plots.coverage import CoverageDisplay
 from frugalsvm.plots.explanation import ExplanationDisplay
 from frugalsvm.plots.images import SupportImagesDisplay
+from frugalsvm.plots.influence import RowInfluenceDisplay
 from frugalsvm.plots.metric import MetricDisplay
 from frugalsvm.plots.recording import record_stream
 from frugalsvm.plots.sizes import ErrorVsSupportDisplay
@@ -26,6 +27,7 @@ __all__ = [
     "ErrorVsSupportDisplay",
     "ExplanationDisplay",
     "MetricDisplay",
+    "RowInfluenceDisplay",
     "StreamDisplay",
     "SupportImagesDisplay",
     "TimeCurveDisplay",

@@ -7,6 +7,7 @@ from sklearn.base import clone, is_classifier
 from frugalsvm.estimators.automatic import may_follow
 from frugalsvm.estimators.bsgd import BSGDClassifier
 from frugalsvm.estimators.constraints import AUTO
+from frugalsvm.estimators.streaming import learns_streams
 from frugalsvm.exceptions import ParameterError
 
 __all__ = ["candidates_for", "check_candidates", "usual_grid"]
@@ -19,7 +20,7 @@ _STRENGTHS = {"alpha": (1e-4, 1e-3, 1e-5), "C": (1.0, 10.0, 100.0)}
 def check_candidates(estimator: Any, param_grid: Any) -> None:
     """Refuse what cannot learn from streams, and grids that are none."""
     given = estimator if isinstance(estimator, list | tuple) else [BSGDClassifier() if estimator is None else estimator]
-    if not given or not all(hasattr(each, "partial_fit") and is_classifier(each) for each in given):
+    if not given or not all(learns_streams(each) and is_classifier(each) for each in given):
         raise ParameterError("estimator", estimator, "a classifier with partial_fit, or a list of them")
     if param_grid is None:
         return

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from frugalsvm._homes import AUTOMATIC, ESTIMATORS
+from frugalsvm.estimators.streaming import learns_streams
 
 __all__ = ["KINDS", "RECIPES", "SHARED", "Kind", "Recipe", "run"]
 
@@ -50,7 +51,7 @@ def _fit(name: str, settings: Mapping[str, Any], kind: Kind, n_rows: int = N_ROW
         X, y = _data(kind, n_features, n_rows)
         estimator(**settings).fit(X, y).predict(X)
         learner = estimator(**settings)
-        if hasattr(learner, "partial_fit"):
+        if learns_streams(learner):
             learner.partial_fit(X, y, **({"classes": sorted(set(y))} if kind.n_classes else {})).predict(X)
 
 

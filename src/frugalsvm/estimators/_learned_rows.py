@@ -1,0 +1,140 @@
+"""What `LocalSVC` and `LocalSVR` keep of the rows they have learned, beside the rows: ids, targets and weights.
+
+A row has the number among the rows of `fit` as its id; rows that are added have the numbers after that. In the arrays
+here, rows are in the order in which the model stores them. Where rows have gone, the last ones take their places.
+"""
+
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from frugalsvm.persist.values import IS_BOOL, array, integer, list_of, of_type, or_none
+
+__all__ = [
+    "LEARNED_ROWS",
+    "forget_rows_learned",
+    "ids_of",
+    "keep_learned",
+    "learned_rows_are_sound",
+    "places_of_ids",
+    "places_of_rows",
+    "room_of",
+    "with_room",
+]
+
+_SPARE = 8  # of the rows: that there is room for when rows are added
+# Memory of models: zeros after their rows. It is not an attribute, which files and copies would have.
+_ROOMS: WeakKeyDictionary[Any, np.ndarray] = WeakKeyDictionary()
+
+LEARNED_ROWS = {
+    "_row_ids": array("i", 1), "_row_targets": lambda value: array("iu", 1)(value) or array("f", 2)(value),
+    "_row_weights": or_none(array("f", 1)), "_row_levels": array("i", 2), "_n_ids": integer(1),
+    "_is_of_sample": IS_BOOL, "_tree_seeds": array("i", 1), "forgotten_": list_of(of_type(dict)),
+}  # fmt: skip
+
+
+def keep_learned(model: Any, numbers: np.ndarray | None, targets: np.ndarray, weights: np.ndarray | None) -> None:
+    """Keep ids, targets and weights of the rows that were learned, those with some numbers; None is all, in order."""
+    if not len(model._rows):  # in a budget, it keeps codes of a few rows
+        return
+    n_rows = targets.shape[1]
+    if numbers is None:
+        numbers = np.arange(n_rows) if weights is None else np.flatnonzero(weights)
+    model._row_ids, model._n_ids = np.ascontiguousarray(numbers, np.int64), n_rows
+    model._row_targets = model._kept_targets(targets)[model._row_ids]
+    model._row_weights = None if weights is None else np.ascontiguousarray(weights[numbers], np.float64)
+    model.forgotten_ = []
+
+
+def forget_rows_learned(model: Any) -> None:
+    """Be ready to keep others."""
+    _ROOMS.pop(model, None)
+    for name in LEARNED_ROWS:
+        vars(model).pop(name, None)
+
+
+def learned_rows_are_sound(model: Any, n_trees: int) -> bool:
+    """Whether what is kept fits the rows of a model from a file."""
+    if not hasattr(model, "_row_ids"):
+        return not any(hasattr(model, name) for name in ("_row_targets", "_row_levels"))
+    n_rows, ids = len(model._rows), model._row_ids
+    if not hasattr(model, "_row_targets") or len(ids) != n_rows or len(model._row_targets) != n_rows:
+        return False
+    weights, levels = getattr(model, "_row_weights", None), getattr(model, "_row_levels", None)
+    if weights is not None and (len(weights) != n_rows or not (weights > 0).all()):
+        return False
+    if levels is not None and (levels.shape != (n_trees, n_rows) or levels.min(initial=0) < 0):
+        return False
+    if getattr(model, "tree", "rows") == "public" and len(getattr(model, "_tree_seeds", ())) != n_trees:
+        return False
+    return len(np.unique(ids)) == n_rows and bool((ids >= 0).all()) and bool((ids < model._n_ids).all())
+
+
+def ids_of(ids: Any) -> np.ndarray:
+    """Ids that users pass, each once."""
+    ids = np.atleast_1d(np.asarray(ids))
+    if ids.ndim != 1 or (ids.dtype.kind not in "iu" and ids.size > 0):
+        raise ValueError("Ids of rows must be integers; rows must be a matrix with a row for each example.")
+    values, counts = np.unique(ids, return_counts=True)
+    if np.any(counts > 1):
+        raise ValueError(f"Row {values[counts > 1][0]} is given twice; nothing was changed.")
+    return ids.astype(np.int64)
+
+
+def places_of_ids(model: Any, ids: np.ndarray) -> np.ndarray:
+    """Where the model stores the rows with some ids."""
+    if len(ids) == 1:
+        places = np.flatnonzero(model._row_ids == ids[0])
+    else:
+        order = np.argsort(model._row_ids, kind="stable")
+        where = np.minimum(np.searchsorted(model._row_ids, ids, sorter=order), len(order) - 1)
+        places = order[where]
+        places = places[model._row_ids[places] == ids]
+    if len(places) < len(ids):
+        unknown = int(np.setdiff1d(ids, model._row_ids)[0])
+        if 0 <= unknown < model._n_ids:
+            why = "was forgotten before, or had no weight"
+        else:
+            why = f"is unknown: {model._n_ids} rows were learned"
+        raise ValueError(f"Row {unknown} {why}; nothing was changed.")
+    return places
+
+
+def places_of_rows(model: Any, rows: np.ndarray, targets: np.ndarray | None, cells: np.ndarray) -> np.ndarray:
+    """Where the model stores rows that equal some others, as the kernel sees them.
+
+    Of equal rows, the one that was learned last is meant, and for a row that comes again the one before it. Targets are
+    as they are kept, or None if they do not matter; ``cells`` are those of the first tree that the rows fall into.
+    """
+    tree = model._cells[0].tree
+    found: list[int] = []
+    for i, row in enumerate(rows):
+        members = tree.members_of(cells[i])
+        is_it = (model._rows[members] == row).all(axis=1)
+        if targets is not None:
+            kept = model._row_targets[members]
+            is_it &= kept == targets[i] if kept.ndim == 1 else (kept == targets[i]).all(axis=1)
+        candidates = np.setdiff1d(members[is_it], found)
+        if not len(candidates):
+            with_target = "" if targets is None else " and its target"
+            raise ValueError(f"There is no row (any more) that equals row {i}{with_target}; nothing was changed.")
+        found.append(int(candidates[np.argmax(model._row_ids[candidates])]))
+    return np.array(found, np.int64)
+
+
+def room_of(model: Any) -> np.ndarray | None:
+    """Memory of a model that begins with its rows; None if there is none but the rows."""
+    room = _ROOMS.get(model)
+    return None if room is None or room.ctypes.data != model._rows.ctypes.data else room
+
+
+def with_room(model: Any, n_new: int) -> np.ndarray:
+    """The rows of a model with room for more after them: where they are, or in a larger array."""
+    rows, room = model._rows, room_of(model)
+    n_rows = len(rows)
+    if room is None or len(room) < n_rows + n_new:
+        room = np.zeros((n_rows + n_new + n_rows // _SPARE, rows.shape[1]), rows.dtype)
+        room[:n_rows] = rows
+        _ROOMS[model] = room
+    return room[: n_rows + n_new]
