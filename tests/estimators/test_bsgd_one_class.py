@@ -140,19 +140,3 @@ def test_errors_leave_the_model_as_it_was():
     with pytest.raises(ValueError, match="at least one non-zero"):
         model.partial_fit(X, sample_weight=np.zeros(600))
     np.testing.assert_array_equal(model.decision_function(X), before)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"nu": 0.0}, "nu"),
-        ({"nu": 1.5}, "nu"),
-        ({"alarm_rate": -0.1}, "alarm_rate"),
-        ({"alarm_rate": 2}, "alarm_rate"),
-        ({"window": 3}, "window"),
-        ({"kernel": "linear"}, "maintenance"),
-    ],
-)
-def test_refused_parameters(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        BSGDOneClassSVM(**parameters).fit(normal_rows(20))

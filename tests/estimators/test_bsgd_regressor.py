@@ -206,28 +206,6 @@ class TestExports:
             plain_model(BSGDRegressor("pinball", **options, **MACHINE).fit(X[:300], y[:300]))
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"loss": "hinge"}, "loss='hinge' is not one of 'epsilon_insensitive'"),
-        ({"learner": "perceptron"}, "learner='perceptron' is not one of 'norma', 'pegasos'"),
-        ({"quantile": 1.0}, "quantile"),
-        ({"quantile": []}, "quantile"),
-        ({"quantile": "high"}, "quantile"),
-        ({"epsilon": -1.0}, "epsilon"),
-        ({"loss": "huber", "epsilon": 0.0}, "epsilon"),
-        ({"standardize": (0.0, 0.0)}, "standardize"),
-        ({"standardize": "yes"}, "standardize"),
-        ({"eta0": 2e6}, "alpha \\* eta0 must be below 1"),
-        ({"kernel": "laplacian"}, "maintenance"),
-        ({"average": "post", "budget": None}, "average='post' needs a budget"),
-    ],
-)
-def test_refused_parameters(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        BSGDRegressor(**parameters).fit(np.zeros((10, 1)), np.arange(10.0))
-
-
 QUANTILES = [0.05, 0.5, 0.95]
 
 

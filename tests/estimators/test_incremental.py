@@ -489,31 +489,3 @@ class TestInterrupted:
         assert_same_values(
             model.partial_fit(X[[5, 8, *range(60, 100)]], y[[5, 8, *range(60, 100)]]), new_model(3.0).fit(X, y), X
         )
-
-
-class TestRefusals:
-    @pytest.mark.parametrize(
-        ("parameters", "message"),
-        [
-            ({"C": 0}, "C must be a positive number"),
-            ({"kernel": "sigmoid"}, "kernel='sigmoid' is not one of"),
-            ({"gamma": "large"}, "gamma='large' is not one of"),
-            ({"cache_size": -1}, "cache_size must be a positive number"),
-            ({"max_memory": 0}, "max_memory must be a positive number"),
-        ],
-    )
-    def test_parameters(self, binary, parameters, message):
-        model = new_model(**parameters)
-        with pytest.raises(ValueError, match=message):
-            model.fit(*binary)
-        assert not hasattr(model, "classes_")
-
-    def test_labels(self, binary):
-        X, y = binary
-        with pytest.raises(ValueError, match="one class"):
-            new_model().fit(X, np.zeros(80))
-        model = new_model().fit(X, y)
-        before = all_about(model, X)
-        with pytest.raises(ValueError, match="Label 5"):
-            model.partial_fit(X[:3], [0, 1, 5])
-        assert_all_equal(all_about(model, X), before)

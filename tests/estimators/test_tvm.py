@@ -122,19 +122,3 @@ def test_several_classes_have_twins_of_their_own(waves):
     assert model.decision_function(X).shape == (3000, 3)
     assert model.score(X[2000:], y[2000:]) > 0.75
     assert model.kkt_violation_ < 1e-8
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"budget": 1}, "budget must be an integer of at least 2"),
-        ({"C": 0.0}, "C must be"),
-        ({"m1": 2.0, "m2": 1.0}, "m2 must be at least m1"),
-        ({"reject": -0.1}, "reject must be"),
-        ({"merge_space": "both"}, "merge_space='both' is not one of"),
-        ({"merge_space": "feature", "kernel": "linear"}, "works with kernel='rbf' only"),
-    ],
-)
-def test_refusals(binary, settings, message):
-    with pytest.raises(ValueError, match=message):
-        TVMClassifier(**settings).fit(*binary)
