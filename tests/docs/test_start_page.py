@@ -75,16 +75,17 @@ def test_warming_up(tmp_path):
 
 
 def test_a_newcomer_gets_through(tmp_path):
+    """With a fifth of the rows, so that nothing waits for the time budget."""
     (tmp_path / "main.c").write_text(blocks("c")[0])
-    told = ""
+    output = ""
     for block in blocks("sh"):
         needs_compiler = re.search(r"^cc ", block, re.MULTILINE) is not None
         if is_installation(block) or is_warming_up(block) or (needs_compiler and shutil.which("cc") is None):
             continue
-        told += typed(block, tmp_path)
-    accuracy = re.search(r"accuracy +([\d.]+) %", told)
-    assert accuracy is not None, told
+        output += typed(block.replace("12_000", "2_400").replace("10_000", "2_000"), tmp_path)
+    accuracy = re.search(r"accuracy +([\d.]+) %", output)
+    assert accuracy is not None, output
     assert float(accuracy.group(1)) > 90
     assert (tmp_path / "exported" / "board.c").exists()
     if shutil.which("cc") is not None:
-        assert told.splitlines()[-1] in ("-1", "1")
+        assert output.splitlines()[-1] in ("-1", "1")

@@ -6,11 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
-from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
-from sklearn.utils import compute_sample_weight
-from support import Setting, blobs
+from support import Setting, assert_same_estimator, blobs
 
 from frugalsvm import BSGDClassifier
 from frugalsvm.estimators.validation import slots_for_budget
@@ -29,12 +27,6 @@ def binary():
 @pytest.fixture(scope="module")
 def four():
     return blobs(200, 3, 4, seed=0)
-
-
-def assert_same_model(first, second):
-    np.testing.assert_array_equal(first.support_vectors_, second.support_vectors_)
-    np.testing.assert_array_equal(first.dual_coef_, second.dual_coef_)
-    assert (first.t_, first.n_updates_, first.n_maintenance_) == (second.t_, second.n_updates_, second.n_maintenance_)
 
 
 def oracle_after(setting, X, labels, n_passes=1):
@@ -69,39 +61,6 @@ class TestLearning:
         model.predict(X)
         assert model.n_kernel_evals_ == before
 
-    def test_decision_function_is_the_published_expansion(self, four):
-        X, y = four
-        model = new_model().fit(X, y)
-        expected = rbf_kernel(X, model.support_vectors_, gamma=model.gamma_) @ model.dual_coef_.T + model.intercept_
-        np.testing.assert_allclose(model.decision_function(X), expected, rtol=1e-9, atol=1e-9)
-
-    def test_passes_are_one_after_the_other(self, binary):
-        X, y = binary
-        twice = new_model().partial_fit(X, y).partial_fit(X, y)
-        fitted = new_model(max_iter=2).fit(X, y)
-        assert_same_model(fitted, twice)
-        assert (fitted.n_iter_, fitted.t_) == (2, 400)
-
-    def test_fit_begins_anew_and_partial_fit_goes_on(self, binary):
-        X, y = binary
-        once = new_model().fit(X, y)
-        assert_same_model(new_model().fit(X[:50], y[:50]).fit(X, y), once)
-        assert new_model().fit(X, y).partial_fit(X, y).t_ == 400
-
-    def test_warm_start_goes_on(self, binary):
-        X, y = binary
-        model = new_model(warm_start=True).fit(X[:120], y[:120]).fit(X[120:], y[120:])
-        assert_same_model(model, new_model().fit(X, y))
-        one_class = y == 0
-        model.fit(X[one_class], y[one_class])  # the model knows the other class already
-        assert model.t_ == 200 + one_class.sum()
-
-    def test_shuffling_depends_on_the_seed_alone(self, binary):
-        X, y = binary
-        first, again, other = (new_model(shuffle=True, random_state=seed).fit(X, y) for seed in (0, 0, 1))
-        assert_same_model(first, again)
-        assert not np.array_equal(first.support_vectors_, other.support_vectors_)
-
     def test_every_pass_has_its_own_order(self, binary, monkeypatch):
         orders = []
         original = BSGDClassifier._learn
@@ -125,14 +84,6 @@ class TestLearning:
         np.testing.assert_array_equal(model.support_vectors_, oracle.rows)
         np.testing.assert_allclose(model.dual_coef_[0], oracle.coef[:, 0], rtol=1e-9)
         np.testing.assert_allclose(model.decision_function(X), oracle.decision(X), rtol=1e-8, atol=1e-10)
-
-    def test_not_fitted(self):
-        model = new_model()
-        for name in ("support_vectors_", "dual_coef_", "t_", "gradient_error_", "n_updates_", "gamma_", "model_bytes_"):
-            with pytest.raises(NotFittedError):
-                getattr(model, name)
-        with pytest.raises(NotFittedError):
-            model.predict(np.zeros((1, 3)))
 
 
 class TestAverage:
@@ -219,38 +170,11 @@ class TestBudgetInBytes:
 
 
 class TestWeights:
-    def test_class_weight_dict(self, binary):
-        X, y = binary
-        expected = new_model().fit(X, y, sample_weight=np.where(y == 1, 3.0, 0.5))
-        assert_same_model(new_model(class_weight={0: 0.5, 1: 3.0}).fit(X, y), expected)
-        assert_same_model(new_model(class_weight={0: 0.5, 1: 3.0}).partial_fit(X, y), expected)
-
-    def test_classes_without_a_weight_have_1(self, binary):
-        X, y = binary
-        expected = new_model().fit(X, y, sample_weight=np.where(y == 1, 3.0, 1.0))
-        assert_same_model(new_model(class_weight={1: 3.0}).fit(X, y), expected)
-
-    def test_balanced(self, binary):
-        X, y = binary
-        keep = (y == 1) | (np.arange(200) % 3 == 0)
-        X, y = X[keep], y[keep]
-        expected = new_model().fit(X, y, sample_weight=compute_sample_weight("balanced", y))
-        balanced = new_model(class_weight="balanced").fit(X, y)
-        np.testing.assert_allclose(balanced.dual_coef_, expected.dual_coef_, rtol=1e-12)
-        assert not np.allclose(balanced.dual_coef_, new_model().fit(X, y).dual_coef_)
-
     def test_both_multiply(self, binary):
         X, y = binary
         weights = np.random.default_rng(0).uniform(0.5, 2.0, 200)
         expected = new_model().fit(X, y, sample_weight=weights * np.where(y == 1, 2.0, 1.0))
-        assert_same_model(new_model(class_weight={1: 2.0}).fit(X, y, sample_weight=weights), expected)
-
-    def test_weight_0_is_as_if_it_were_not_there(self, binary):
-        X, y = binary
-        keep = np.random.default_rng(0).random(200) < 0.6
-        expected = new_model().fit(X[keep], y[keep])
-        assert_same_model(new_model().fit(X, y, sample_weight=keep.astype(float)), expected)
-        assert expected.t_ == keep.sum()
+        assert_same_estimator(new_model(class_weight={1: 2.0}).fit(X, y, sample_weight=weights), expected)
 
 
 def announce(model, label):
@@ -310,14 +234,14 @@ class TestNewClasses:
         assert model.predict(X).tolist() == ["b"] * 200
         assert (model.t_, model.support_vectors_.shape) == (0, (0, 3))
         model.partial_fit(X, np.where(y == 1, "b", "a"))
-        assert_same_model(model, new_model().fit(X, y))
+        assert_same_estimator(model, new_model().fit(X, y))
         assert model.classes_.tolist() == ["a", "b"]
 
     def test_one_class_first_and_two_more_next(self, four):
         X, y = four
         model = new_model(new_classes="grow").partial_fit(X[:20], np.zeros(20, int))
         model.partial_fit(X, y)
-        assert_same_model(model, new_model().fit(X, y))
+        assert_same_estimator(model, new_model().fit(X, y))
 
     def test_strings(self, four):
         X, y = four
@@ -371,9 +295,9 @@ class TestInput:
     def test_lists_and_any_memory_order(self, binary):
         X, y = binary
         expected = new_model().fit(X, y)
-        assert_same_model(new_model().fit(X.tolist(), y.tolist()), expected)
-        assert_same_model(new_model().fit(np.asfortranarray(X), y), expected)
-        assert_same_model(new_model().fit(np.repeat(X, 2, axis=0)[::2], y), expected)
+        assert_same_estimator(new_model().fit(X.tolist(), y.tolist()), expected)
+        assert_same_estimator(new_model().fit(np.asfortranarray(X), y), expected)
+        assert_same_estimator(new_model().fit(np.repeat(X, 2, axis=0)[::2], y), expected)
 
     @pytest.mark.parametrize("container", [scipy.sparse.csr_matrix, scipy.sparse.csr_array, scipy.sparse.coo_matrix])
     def test_sparse_rows(self, binary, container):
@@ -383,7 +307,7 @@ class TestInput:
         np.testing.assert_allclose(sparse.support_vectors_, dense.support_vectors_, rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(sparse.decision_function(container(X)), dense.decision_function(X), rtol=1e-8)
         np.testing.assert_array_equal(sparse.predict(X), dense.predict(container(X)))
-        assert_same_model(new_model().partial_fit(container(X), y), sparse)
+        assert_same_estimator(new_model().partial_fit(container(X), y), sparse)
 
     def test_sparse_rows_with_entries_twice_and_out_of_order(self, binary):
         X, y = binary
@@ -392,7 +316,7 @@ class TestInput:
         data = np.stack([0.5 * X[:, 0], X[:, 2], X[:, 1], 0.5 * X[:, 0]], axis=1).ravel()
         untidy = scipy.sparse.csr_matrix((data, np.tile([0, 2, 1, 0], n), np.arange(0, 4 * n + 1, 4)), shape=(n, 3))
         tidy = scipy.sparse.csr_matrix(X)
-        assert_same_model(new_model().fit(untidy, y), new_model().fit(tidy, y))
+        assert_same_estimator(new_model().fit(untidy, y), new_model().fit(tidy, y))
         assert untidy.nnz == 4 * n  # what was passed is left as it was
 
     def test_data_frames(self, binary):
@@ -425,24 +349,6 @@ class TestPrediction:
         zero = np.zeros((1, 3))
         assert model.decision_function(zero).tolist() == [0.0]
         assert model.predict(zero).tolist() == ["yes"]
-
-    def test_sign(self, binary):
-        X, y = binary
-        model = new_model().fit(X, 10 * y - 3)
-        values = model.decision_function(X)
-        assert values.shape == (200,)
-        np.testing.assert_array_equal(model.predict(X), np.where(values >= 0, 7, -3))
-        assert 0 < np.mean(values >= 0) < 1
-
-    def test_largest_output(self, four):
-        X, y = four
-        names = np.array(list("dbca"))
-        model = new_model().fit(X, names[y])
-        assert model.classes_.tolist() == list("abcd")
-        values = model.decision_function(X)
-        assert values.shape == (200, 4)
-        np.testing.assert_array_equal(model.predict(X), np.array(list("abcd"))[values.argmax(axis=1)])
-        assert model.score(X, names[y]) > 0.4  # and the columns are those of the classes
 
     def test_first_of_equal_outputs(self, four):
         """Known classes without any example."""

@@ -88,39 +88,18 @@ def direct_gap(model):
 
 @pytest.mark.parametrize("variant", VARIANTS)
 class TestEveryVariant:
-    def test_two_classes(self, binary, variant):
+    def test_counts(self, binary, four, variant):
         X, y = binary
-        model = new_model(variant).fit(X, np.where(y == 1, "yes", "no"))
-        values = model.decision_function(X)
-        assert values.shape == (200,)
-        assert model.classes_.tolist() == ["no", "yes"]
-        np.testing.assert_array_equal(model.predict(X), np.where(values >= 0, "yes", "no"))
+        model = new_model(variant).fit(X, y)
         n_support = model.n_support_[0]
-        assert (model.support_vectors_.shape, model.dual_coef_.shape) == ((n_support, 3), (1, n_support))
-        assert 20 < n_support <= model.n_members_[0] <= model.n_admitted_[0] <= 200
-        assert (model.t_, model.n_iter_, model.n_features_in_, model.gamma_) == (200, 1, 3, GAMMA)
+        assert 20 < n_support == len(model.support_vectors_) <= model.n_members_[0] <= model.n_admitted_[0] <= 200
         assert (model.intercept_[0] == 0) == (variant != "lasvm")
-        assert np.mean(model.predict(X) == np.where(y == 1, "yes", "no")) > 0.75  # a tenth of the labels is wrong
-
-    def test_several_classes(self, four, variant):
-        X, y = four
-        model = new_model(variant).fit(X, np.array(list("dbca"))[y])
-        values = model.decision_function(X)
-        assert values.shape == (200, 4)
-        np.testing.assert_array_equal(model.predict(X), np.array(list("abcd"))[values.argmax(axis=1)])
-        n_vectors = len(model.support_vectors_)
-        assert model.dual_coef_.shape == (4, n_vectors)
+        assert model.score(X, y) > 0.75  # a tenth of the labels is wrong
+        model = new_model(variant).fit(*four)
         assert model.n_support_.tolist() == np.count_nonzero(model.dual_coef_, axis=1).tolist()
-        assert model.n_support_.max() <= n_vectors <= 200
+        assert model.n_support_.max() <= len(model.support_vectors_) <= 200
         for name in ("n_members_", "n_admitted_", "n_reprocess_", "cleaned_right_", "intercept_"):
             assert getattr(model, name).shape == (4,)
-
-    def test_decision_function_is_the_published_expansion(self, binary, four, variant):
-        for X, y in (binary, four):
-            model = new_model(variant).fit(X, y)
-            expected = rbf_kernel(X, model.support_vectors_, gamma=GAMMA) @ model.dual_coef_.T + model.intercept_
-            actual = model.decision_function(X).reshape(expected.shape)
-            np.testing.assert_allclose(actual, expected, rtol=1e-9, atol=1e-9)
 
     def test_duality_gap(self, binary, four, variant):
         for X, y in (binary, four):
@@ -249,27 +228,10 @@ class TestLearning:
         assert new_model("full", clean_every=50, max_idle=5).fit(X, y).n_members_.tolist() == [200]
 
     @pytest.mark.parametrize("variant", ["g", "lasvm"])
-    def test_batches_and_passes(self, binary, variant):
-        X, y = binary
-        once = new_model(variant, finish=False).fit(X, y)
-        model = new_model(variant).partial_fit(X[:77], y[:77]).partial_fit(X[77:], y[77:])
-        assert_same_estimator(model, once)
-        assert_same_estimator(new_model(variant, finish=False).fit(X[:50], y[:50]).fit(X, y), once)
-        warm = new_model(variant, finish=False, warm_start=True).fit(X[:77], y[:77]).fit(X[77:], y[77:])
-        assert_same_estimator(warm, once)
-        assert warm.t_ == 200
-
-    @pytest.mark.parametrize("variant", ["g", "lasvm"])
     def test_finish(self, binary, variant):
         gaps = {f: new_model(variant, 10.0, finish=f).fit(*binary).member_gap_ for f in (True, False, "auto")}
         assert gaps[True] < 0.1 * gaps[False]
         assert gaps["auto"] == gaps[variant == "lasvm"]
-
-    def test_random_state(self, binary):
-        X, y = binary
-        first, again, other = (new_model(shuffle=True, random_state=seed).fit(X, y) for seed in (1, 1, 2))
-        assert_same_estimator(first, again)
-        assert not np.array_equal(first.support_vectors_, other.support_vectors_)
 
     def test_growing(self):
         """More members than there is room for in the beginning, and more again."""
