@@ -20,7 +20,13 @@ pytest.importorskip("distributed")
 import dask.array as da
 from distributed import Client, wait
 
-from frugalsvm.dask import DaskASSETClassifier, DaskASSETOneClassSVM, DaskASSETRegressor, DaskBSGDClassifier
+from frugalsvm.dask import (
+    DaskASSETClassifier,
+    DaskASSETOneClassSVM,
+    DaskASSETRegressor,
+    DaskBSGDClassifier,
+    _freed_memory,
+)
 from frugalsvm.dask._cluster import Cluster, shared_out
 
 ASSET = {"n_components": 32, "gamma": 8.0, "random_state": 0}
@@ -87,10 +93,9 @@ def test_all_workers_get_a_share():
 def faults_of_arrays(threshold):
     """First touches of memory by twenty arrays of a megabyte, one after another, in a process of its own."""
     code = """
-import resource
+import resource, runpy, sys
 import numpy as np
-from frugalsvm.dask._freed_memory import keep_freed_memory
-keeps = keep_freed_memory()
+keeps = runpy.run_path(sys.argv[1])["keep_freed_memory"]()
 np.ones(2**17)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 for _ in range(20):
@@ -98,7 +103,8 @@ for _ in range(20):
 print(keeps, resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """
     environment = {**os.environ, "MALLOC_TRIM_THRESHOLD_": threshold}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, check=True, capture_output=True, text=True)
+    command = [sys.executable, "-c", code, _freed_memory.__file__]  # without Dask, which takes seconds to import
+    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
     keeps, faults = done.stdout.split()
     return keeps == "True", int(faults)
 

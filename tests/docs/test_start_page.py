@@ -74,15 +74,32 @@ def test_warming_up(tmp_path):
     assert "machine code is in" in typed(block, tmp_path)
 
 
-def test_a_newcomer_gets_through(tmp_path):
+def printed(block, folder):
+    """What a block prints; commands of ours that are no part of a pipe run in this process, which need not start."""
+    lines = block.strip().splitlines()
+    if not all(line.startswith("frugalsvm ") for line in lines):
+        return typed(block, folder)
+    output = ""
+    for line in lines:
+        if "|" in line:
+            output += typed(line, folder)
+            continue
+        result = CliRunner().invoke(app, shlex.split(line, comments=True)[1:])
+        assert result.exit_code == 0, f"{line}\n{result.output}"
+        output += result.stdout
+    return output
+
+
+def test_a_newcomer_gets_through(tmp_path, monkeypatch):
     """With a fifth of the rows, so that nothing waits for the time budget."""
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "main.c").write_text(blocks("c")[0])
     output = ""
     for block in blocks("sh"):
         needs_compiler = re.search(r"^cc ", block, re.MULTILINE) is not None
         if is_installation(block) or is_warming_up(block) or (needs_compiler and shutil.which("cc") is None):
             continue
-        output += typed(block.replace("12_000", "2_400").replace("10_000", "2_000"), tmp_path)
+        output += printed(block.replace("12_000", "2_400").replace("10_000", "2_000"), tmp_path)
     accuracy = re.search(r"accuracy +([\d.]+) %", output)
     assert accuracy is not None, output
     assert float(accuracy.group(1)) > 90
