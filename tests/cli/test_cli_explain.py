@@ -83,7 +83,7 @@ def test_background_rows_are_drawn_from_the_whole_file(model, data, tmp_path):
 
 def test_refuses_in_a_sentence(model, data, tmp_path):
     poly = tmp_path / "poly.frugal"
-    run("train", data, "-o", poly, "-a", "lasvm", "--kernel", "poly", "--C", "1", "--quiet")
+    run("train", data, "-o", poly, "-a", "asset", "--budget", 40, "--kernel", "poly", "--alpha", "1e-3", "--quiet")
     told = run("explain", poly, data, "--background", "none", code=3).replace("\n", " ")
     assert "'poly' is neither a product nor a sum" in told
     assert "Shares were sampled" in run("explain", poly, data, "--rows", 3).replace("\n", " ")

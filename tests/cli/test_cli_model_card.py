@@ -24,11 +24,10 @@ def data(tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "poly"])
-def test_a_card_has_all_sections_and_loads_nothing(data, tmp_path, kernel):
+@pytest.mark.parametrize("flags", ["-a lasvm --C 1 --gamma 0.3", "-a asset --alpha 1e-3 --budget 40 --kernel poly"])
+def test_a_card_has_all_sections_and_loads_nothing(data, tmp_path, flags):
     model, page = tmp_path / "model.frugal", tmp_path / "card.html"
-    more = ["--gamma", "0.3"] if kernel == "rbf" else []
-    run("train", data, "-a", "lasvm", "--kernel", kernel, "--C", "1", "-o", model, "--quiet", *more)
+    run("train", data, *flags.split(), "-o", model, "--quiet")
     assert f"A page is in {page}" in run("inspect", model, "--html", page).replace("\n", "")
     card = page.read_text()
     for words in ("What it was trained on", "How good it is", "What matters", "What it refuses", "2,000", "sha256"):

@@ -44,7 +44,7 @@ MODELS = {
     "tvm": TVMClassifier(gamma=0.2),
     "asset": ASSETClassifier(gamma=0.2, n_components=40, random_state=0),
     "laplacian in a metric": ASSETClassifier(kernel="laplacian", metric="diag", n_components=40, random_state=0),
-    "linear": LASVMClassifier(kernel="linear", C=1.0),
+    "linear": ASSETClassifier(kernel="linear", n_components=40, random_state=0),
 }
 
 
