@@ -116,14 +116,23 @@ def test_a_learner_begins_empty(trained, tmp_path):
     np.testing.assert_allclose(made.support_vectors_, model.support_vectors_, rtol=1e-8, atol=1e-10)
 
 
+def test_memory_and_refusals_of_all_kinds_in_plain_python():
+    """The slow tests of these classes: they learn a few rows only, for which machine code would take a minute."""
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-m", "slow", "-k", "TestMemory or TestRefusals"]
+    command += ["-p", "no:cacheprovider", __file__]
+    done = subprocess.run(command, env={**os.environ, "NUMBA_DISABLE_JIT": "1"}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-3000:]
+
+
 class TestMemory:
+    @pytest.mark.slow
     @pytest.mark.parametrize("dtype", ["float32", "float64"])
     @pytest.mark.parametrize("name", CASES)
     def test_sizes_are_those_of_the_formulas(self, name, dtype, tmp_path):
         model, n_targets = CASES[name]
         X, score = stream_for(n_targets, 6, dtype=dtype)
-        model = begun(clone(model), X, targets_for(model, n_targets, X, score), 60)
-        learner = LearnerInC(model, tmp_path, dtype=dtype)
+        model = begun(type(model)(**model.get_params()), X, targets_for(model, n_targets, X, score), 60)
+        learner = LearnerInC(model, tmp_path, dtype=dtype, flags=("-O0",))  # sizes are the same, and it compiles faster
         plan = plan_of(model)
         assert learner.context_bytes(tmp_path) == context_bytes(plan, np.dtype(dtype))
         assert learner.sizes["STATE_BYTES"] == state_bytes(plan, np.dtype(dtype)) >= len(learner.save())
@@ -134,6 +143,7 @@ class TestMemory:
         model = begun(BSGDClassifier(budget=50, gamma=0.1), X, y, 60)
         assert context_bytes(plan_of(model), np.dtype(np.float32)) <= 4096
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", CASES)
     def test_the_stack_is_small(self, name, tmp_path):
         """The sum over all functions is more than any chain of calls takes, as none calls itself."""
@@ -256,6 +266,7 @@ class TestPipelines:
 
 
 class TestRefusals:
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("model", "message"),
         [
@@ -276,6 +287,7 @@ class TestRefusals:
             to_c(model.partial_fit(X[:40], y[:40]), tmp_path / "c", learn=True)
         assert not (tmp_path / "c").exists()
 
+    @pytest.mark.slow
     def test_one_against_the_rest(self, tmp_path):
         X, y = stream(3)
         with pytest.raises(ValueError, match="strategy='silk' learns each of several classes against the rest"):
