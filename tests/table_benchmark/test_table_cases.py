@@ -207,9 +207,7 @@ def test_measurements_go_on_where_they_ended(run, capsys):
     capsys.readouterr()
     assert len(run("--only phoneme letter --methods tree --resume")) == 2
     lines = capsys.readouterr().out.splitlines()
-    assert [line.partition(":")[0] for line in lines if ": error" in line] == [
-        "phoneme, tree, cpu, seed 0"
-    ]
+    assert [line.partition(":")[0] for line in lines if ": error" in line] == ["phoneme, tree, cpu, seed 0"]
 
 
 def test_a_method_that_takes_too_long(run):
