@@ -116,7 +116,7 @@ def test_any_changes_are_those_of_the_oracle(cls, n_trees, weighted, seed):
     left_out, scores = oracle_of(model, known)
     np.testing.assert_array_equal(model.row_ids_, known.arrays()[0])
     np.testing.assert_allclose(model.standardized_left_out(), left_out, atol=1e-8)
-    np.testing.assert_allclose(model._output(new), scores(new), atol=1e-8)
+    np.testing.assert_allclose(model.scores_of(new), scores(new), atol=1e-8)
 
 
 def trained_again(model, X, y, weights=None):
@@ -125,7 +125,7 @@ def trained_again(model, X, y, weights=None):
     vars(same).update({name: value for name, value in vars(model).items() if name != "loo_scores_"})
     same.calibration_ = None
     rows = model._known_rows(X, model._dtype)
-    targets = model._known_targets(y).astype(model._dtype)
+    targets = model.known_targets(y).astype(model._dtype)
     weights = np.empty(0) if weights is None else weights
     trees = []
     for cells in model._cells:
@@ -136,7 +136,7 @@ def trained_again(model, X, y, weights=None):
     same._cells, left_out = trained(
         model._kernel, Examples(rows, targets, weights), trees, model.cell_size_, 1.0 / model.C_, ONE_THREAD
     )
-    same._take_left_out(left_out, targets, weights if len(weights) else None)
+    same.take_left_out(left_out, targets, weights if len(weights) else None)
     return same
 
 
@@ -153,6 +153,45 @@ def test_everything_is_that_of_training_again_to_the_last_bit(dtype):
     np.testing.assert_array_equal(model.decision_function(X), same.decision_function(X))
     np.testing.assert_array_equal(model.predict_proba(X), same.predict_proba(X))
     assert model.loo_error_ == same.loo_error_
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_trees", [1, 2])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_error_is_that_of_the_scores_after_any_changes(n_classes, n_trees, weighted):
+    X, _, values = table()
+    y, rng = np.digitize(values, [0.0, 1.0][: n_classes - 1]), np.random.default_rng(0)
+    y[::10] = 0  # errors
+    weights = rng.uniform(0.5, 2.0, len(X)) if weighted else None
+    model = new_model(n_trees=n_trees).fit(X, y, weights)
+    weights = np.ones(len(X)) if weights is None else weights
+    y_by_id, weight_by_id = dict(enumerate(y.tolist())), dict(enumerate(weights.tolist()))
+    for count in (1, 1, 40, 1):
+        gone = rng.choice(model.row_ids_, count, replace=False)
+        model.unlearn(gone)
+        replaced = rng.choice(model.row_ids_, 5, replace=False)
+        new = rng.integers(0, n_classes, 5)
+        model.update(replaced, X[:5], new, sample_weight=np.ones(5) if weighted else None)
+        first = model._n_ids
+        model.partial_fit(X[:3] + 0.01, y[:3], sample_weight=np.ones(3) if weighted else None)
+        added = [*replaced.tolist(), *range(first, first + 3)]
+        y_by_id.update(zip(added, [*new.tolist(), *y[:3].tolist()], strict=True))
+        weight_by_id.update(dict.fromkeys(added, 1.0))
+        scores, ids = model.loo_scores_, model.row_ids_.tolist()
+        found = scores[:, 0] >= 0 if n_classes == 2 else scores.argmax(axis=1)
+        is_wrong = found != np.array([y_by_id[i] for i in ids])
+        expected = np.average(is_wrong, weights=[weight_by_id[i] for i in ids] if weighted else None)
+        assert 0.0 < expected == model.loo_error_
+
+
+def test_scores_and_ids_that_users_have_taken_stay_as_they_are():
+    X, y, _ = table()
+    model = new_model().fit(X, y)
+    scores, ids = model.loo_scores_, model.row_ids_
+    before = scores.copy()
+    model.unlearn([3]).unlearn([4, 5])
+    np.testing.assert_array_equal(scores, before)
+    np.testing.assert_array_equal(ids, np.arange(200))
 
 
 def test_rows_without_influence_on_the_tree_leave_no_trace_in_it():
@@ -264,15 +303,19 @@ def test_models_with_a_budget_for_all_rows_forget_but_take_no_more():
 def test_what_fails_at_the_end_changes_nothing():
     X, _, y = table()
     model = new_model(LocalSVR).fit(X, y)
-    before, rows, scores = model.predict(X), model._rows.copy(), model.loo_scores_.copy()
+    before, scores = model.predict(X), model.loo_scores_.copy()
+    stored = ("_rows", "_row_ids", "_row_targets")
+    arrays = [getattr(model, name).copy() for name in stored]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(model, "_look_back_again", lambda order: 1 / 0)
+        patch.setattr(model, "_look_back_again", lambda: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             model.unlearn([3, 199])
     vars(model).pop("_look_back_again", None)
-    np.testing.assert_array_equal(model._rows, rows)
+    for name, array in zip(stored, arrays, strict=True):
+        np.testing.assert_array_equal(getattr(model, name), array)
     np.testing.assert_array_equal(model.predict(X), before)
     np.testing.assert_array_equal(model.loo_scores_, scores)
+    np.testing.assert_array_equal(model.row_ids_, np.arange(200))
     assert len(model.unlearn([3, 199]).row_ids_) == 198
 
 

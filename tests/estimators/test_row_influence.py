@@ -20,7 +20,7 @@ def squared_errors(model, X, y):
     if isinstance(model, LocalSVC):
         targets = np.where(np.asarray(y)[:, None] == model.classes_, 1.0, -1.0)
         targets = targets if len(model.classes_) > 2 else targets[:, 1:]
-        return np.square(model._output(X) - targets).mean()
+        return np.square(model.scores_of(X) - targets).mean()
     return np.square(model.predict(X) - y).mean()
 
 

@@ -16,16 +16,22 @@ __all__ = [
     "forget_rows_learned",
     "ids_of",
     "keep_learned",
+    "keep_sorted_ids",
     "learned_rows_are_sound",
     "places_of_ids",
     "places_of_rows",
     "room_of",
+    "sorted_ids",
+    "taken_sorted_ids",
     "with_room",
 ]
 
 _SPARE = 8  # of the rows: that there is room for when rows are added
 # Memory of models: zeros after their rows. It is not an attribute, which files and copies would have.
 _ROOMS: WeakKeyDictionary[Any, np.ndarray] = WeakKeyDictionary()
+# Ids of models in ascending order, beside the array of ids that they are of. To sort a million of them for each change
+# takes longer than to solve a cell.
+_SORTED_IDS: WeakKeyDictionary[Any, tuple[np.ndarray, np.ndarray]] = WeakKeyDictionary()
 
 LEARNED_ROWS = {
     "_row_ids": array("i", 1), "_row_targets": lambda value: array("iu", 1)(value) or array("f", 2)(value),
@@ -50,6 +56,7 @@ def keep_learned(model: Any, numbers: np.ndarray | None, targets: np.ndarray, we
 def forget_rows_learned(model: Any) -> None:
     """Be ready to keep others."""
     _ROOMS.pop(model, None)
+    _SORTED_IDS.pop(model, None)
     for name in LEARNED_ROWS:
         vars(model).pop(name, None)
 
@@ -82,9 +89,32 @@ def ids_of(ids: Any) -> np.ndarray:
     return ids.astype(np.int64)
 
 
+def sorted_ids(model: Any) -> np.ndarray:
+    """The ids of the rows of a model in ascending order: an array that stays as it is."""
+    of, found = _SORTED_IDS.get(model, (None, None))
+    if found is None or of is not model._row_ids:
+        found = np.sort(model._row_ids)
+        keep_sorted_ids(model, found)
+    return found
+
+
+def taken_sorted_ids(model: Any) -> np.ndarray:
+    """The same for a caller that may change the array; the model has none until it gets one with `keep_sorted_ids`."""
+    found = sorted_ids(model)
+    del _SORTED_IDS[model]
+    return found
+
+
+def keep_sorted_ids(model: Any, ids: np.ndarray) -> None:
+    """Keep the ids of the rows that a model has now, in ascending order."""
+    _SORTED_IDS[model] = model._row_ids, ids
+
+
 def places_of_ids(model: Any, ids: np.ndarray) -> np.ndarray:
     """Where the model stores the rows with some ids."""
-    if len(ids) == 1:
+    if len(ids) == 1 and 0 <= ids[0] < len(model._row_ids) and model._row_ids[ids[0]] == ids[0]:
+        places = ids  # most rows are still where they were at first
+    elif len(ids) == 1:
         places = np.flatnonzero(model._row_ids == ids[0])
     else:
         order = np.argsort(model._row_ids, kind="stable")

@@ -3,8 +3,6 @@
 A row is in one cell of each tree, and only these cells are solved again (`frugalsvm.cells.changes`).
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +16,17 @@ from frugalsvm.cells.changes.structure import NO_LEVEL, levels_of
 from frugalsvm.cells.codes import CodedCells
 from frugalsvm.cells.tree import cells_of
 from frugalsvm.estimators._cell_digests import digest_of, largest_residual
-from frugalsvm.estimators._learned_rows import ids_of, places_of_ids, places_of_rows, with_room
+from frugalsvm.estimators._closed_gaps import closed, gaps_of
+from frugalsvm.estimators._learned_rows import (
+    ids_of,
+    keep_sorted_ids,
+    places_of_ids,
+    places_of_rows,
+    sorted_ids,
+    taken_sorted_ids,
+    with_room,
+)
+from frugalsvm.estimators._left_out_changes import left_out_after
 from frugalsvm.estimators._public_trees import public_trees_after
 from frugalsvm.estimators.forget_reports import certificate, new_report, signed
 from frugalsvm.estimators.unchanged import unchanged_on_error
@@ -43,7 +51,7 @@ class ChangesRows:
     Subclasses define ``_kept_targets`` (what is kept of targets (n_outputs, n)), ``_targets_kept`` (the other way
     round), ``_as_given`` (labels or values of what is kept), ``_own_targets`` (what is kept of those),
     ``_more_examples`` (rows, targets (n_outputs, n) and weights or None of rows that users add) and
-    ``_retake_left_out`` (leave-one-out scores of all rows, and which stored rows they are of).
+    ``_retake_left_out`` (a `LeftOut`, when rows, ids, targets and weights are those after the change).
 
     Attributes
     ----------
@@ -264,23 +272,25 @@ class ChangesRows:
             return
         staged, kept_targets, levels = self._staged(gone, added, self._known_levels())
         trees = self._mended(staged, levels)
-        left_out = self._left_out_after(staged, kept_targets, trees)
+        scores = self._left_out_scores()
+        left_out = left_out_after(staged, kept_targets, (taken_sorted_ids(self), scores), trees, self._targets_kept)
         residual = None if digest is None else largest_residual(staged, trees, self._settings(staged, 0))
-        gaps, moved, n_left = _gaps(len(staged.ids), gone)
-        self._cells = [without_gaps(each.cells, gaps, moved) for each in trees]
-        self._row_ids, self._row_targets, left_out = (
-            _closed(each, gaps, moved, n_left) for each in (staged.ids, kept_targets, left_out)
-        )
-        self._row_weights = None if staged.weights is None else _closed(staged.weights, gaps, moved, n_left)
+        gaps, gone_ids = gaps_of(len(staged.ids), gone), staged.ids[gone]
+        self._cells = [without_gaps(each.cells, staged.rows, gaps.places, gaps.moved) for each in trees]
+        per_row = {"_rows": staged.rows, "_row_ids": staged.ids, "_row_targets": kept_targets}
+        if staged.weights is not None:
+            per_row["_row_weights"] = staged.weights
         if levels is not None:
-            self._row_levels = _closed(levels.T, gaps, moved, n_left).T.copy()
-        order = np.argsort(self._row_ids, kind="stable")
-        self._retake_left_out(left_out[order], order)
-        with _rows_closed(staged.rows, gaps, moved, n_left):
-            self._rows = staged.rows[:n_left]
-            self._look_back_again(order)
+            per_row["_row_levels"] = levels.T
+        with closed(list(per_row.values()), gaps) as left:
+            vars(self).update(zip(per_row, left, strict=True))
+            if levels is not None:
+                self._row_levels = np.ascontiguousarray(self._row_levels.T)
+            keep_sorted_ids(self, left_out.ids)
+            self._retake_left_out(left_out)
+            self._look_back_again()
             if is_forgotten:
-                self.forgotten_ = [*self.forgotten_, self._certificate(staged.ids[gone], trees, digest, residual)]
+                self.forgotten_ = [*self.forgotten_, self._certificate(gone_ids, trees, digest, residual)]
 
     def _staged(self: Any, gone, added, levels):
         """All rows, ids, targets and weights while a change is made."""
@@ -327,35 +337,22 @@ class ChangesRows:
             [seed, tree, len(staged.gone), len(staged.rows)],
         )  # fmt: skip
 
-    def _left_out_after(self: Any, staged: Staged, kept_targets, trees) -> np.ndarray:
-        """Leave-one-out scores (n, n_outputs) of the staged rows, in units of the machines."""
-        known = self._left_out_scores()
-        n_rows, n_trees = len(known), len(trees)
-        left_out = np.empty((len(staged.ids), known.shape[1]))
-        order = np.argsort(self._row_ids, kind="stable")
-        left_out[order] = known
-        if len(staged.new):
-            left_out[n_rows:] = self._targets_kept(kept_targets[n_rows:]).T
-        for each in trees:
-            targets = self._targets_kept(kept_targets[each.solved]).T
-            if n_trees == 1:
-                left_out[each.solved] = targets - each.errors.T
-            else:
-                left_out[each.solved] += (each.before - each.errors).T / n_trees
-        return left_out
-
     def _left_out_scores(self: Any) -> np.ndarray:
         """Leave-one-out scores of the rows that the model has, in the order of their ids, in units of the machines."""
         scores = self.standardized_left_out()
         # Rows without a weight have scores as well, as long as the model is that of `fit`.
-        return scores if len(scores) == len(self._row_ids) else scores[np.sort(self._row_ids)]
+        return scores if len(scores) == len(self._row_ids) else scores[sorted_ids(self)]
 
     def standardized_left_out(self: Any) -> np.ndarray:
         """``loo_scores_`` in units of the machines."""
         return self.loo_scores_
 
-    def _look_back_again(self: Any, order: np.ndarray) -> None:
-        """Learn again what comes after leave-one-out scores; ``order`` has the stored rows in that of their ids."""
+    def _look_back_again(self: Any) -> None:
+        """Learn again what comes after leave-one-out scores."""
+
+    def _order_of_ids(self: Any) -> np.ndarray:
+        """Where the rows are stored, in the order of their ids."""
+        return np.argsort(self._row_ids, kind="stable")
 
     def _certificate(self: Any, ids, trees, digest, residual) -> dict[str, Any]:
         """What is said of rows that were forgotten, when the model is what it is without them."""
@@ -385,7 +382,7 @@ class ChangesRows:
     def row_ids_(self: Any) -> np.ndarray:
         """Ids of the rows that the model has, ascending."""
         self._check_row_ids()
-        return np.sort(self._row_ids)
+        return sorted_ids(self).copy()
 
     def _check_row_ids(self: Any) -> None:
         check_is_fitted(self)
@@ -405,34 +402,3 @@ class ChangesRows:
         if levels is None:
             raise AttributeError("The trees were made of a sample of the rows, and which these were is not known.")
         return np.sort(self._row_ids[(levels != NO_LEVEL).any(axis=0)])
-
-
-def _gaps(n_rows: int, gone: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
-    """Where rows have gone, the last rows, which take these places, and how many rows are left."""
-    n_left = n_rows - len(gone)
-    last = np.ones(len(gone), bool)
-    last[gone[gone >= n_left] - n_left] = False
-    return np.sort(gone[gone < n_left]), n_left + np.flatnonzero(last), n_left
-
-
-def _closed(values: np.ndarray, gaps: np.ndarray, moved: np.ndarray, n_left: int) -> np.ndarray:
-    """Values of the rows that are left, in new places."""
-    closed = values[:n_left].copy()
-    closed[gaps] = values[moved]
-    return closed
-
-
-@contextmanager
-def _rows_closed(rows: np.ndarray, gaps: np.ndarray, moved: np.ndarray, n_left: int) -> Iterator[None]:
-    """Context in which the last rows are in the gaps; after it, nothing is left of them where they were.
-
-    If it fails, all rows are as before.
-    """
-    before, last = rows[gaps], rows[n_left:].copy()
-    try:
-        rows[gaps] = rows[moved]
-        yield
-        rows[n_left:] = 0.0
-    except BaseException:
-        rows[gaps], rows[n_left:] = before, last
-        raise

@@ -29,6 +29,11 @@ def _some_known(weights, n_rows, n_most):
     return known[:: -(-len(known) // n_most)]
 
 
+def _are_wrong(scores, labels):
+    """Whether scores are those of other classes than these, which are numbers."""
+    return labels != (scores[:, 0] >= 0 if scores.shape[1] == 1 else scores.argmax(axis=1))
+
+
 @documented
 class LocalSVC(ScoreClassifier, LocalMachine):
     """Kernel machines in the cells of a balanced tree: for tables of up to tens of millions of rows.
@@ -132,7 +137,21 @@ class LocalSVC(ScoreClassifier, LocalMachine):
         if self.calibrate is not None:
             some = _some_known(weights, len(scores), MOST_ROWS)
             own = None if weights is None else weights[some]
-            self.calibrate_on(scores[some], labels[some].astype(np.int64), own)
+            self.calibrate_on(scores[some], labels_of(some).astype(np.int64), own)
+
+    def _retake_left_out(self, left_out):
+        scores, weights = left_out.scores, self._row_weights
+        self.loo_scores_ = scores
+        if weights is None:  # the share is that of a count, which changes by that of few rows
+            n_wrong = round(self.loo_error_ * left_out.n_before)
+            n_wrong += np.count_nonzero(_are_wrong(*left_out.after)) - np.count_nonzero(_are_wrong(*left_out.before))
+            self.loo_error_ = n_wrong / len(scores)
+        else:
+            order = self._order_of_ids()
+            weights = weights[order]
+            self.loo_error_ = float(np.average(_are_wrong(scores, self._row_targets[order]), weights=weights))
+        self._forget_calibration()
+        self._calibrate_left_out(scores, lambda some: self._row_targets[self._order_of_ids()[some]], weights)
 
     # --- scores ---------------------------------------------------------------------------------------------
 

@@ -129,7 +129,19 @@ class LocalSVR(LeftOutIntervals, RegressorMixin, LocalMachine):
         self.loo_scores_ = self._in_units(scores)
         self.loo_error_ = float(np.sqrt(np.average(np.square(errors).mean(axis=1), weights=weights)))
 
-    def look_back(self, rows, numbers, targets, weights):
+    def _retake_left_out(self, left_out):
+        order = self._order_of_ids()
+        weights = None if self._row_weights is None else self._row_weights[order]
+        self.take_left_out(left_out.scores, self._row_targets[order].T, weights)
+
+    def _look_back_again(self):
+        order = self._order_of_ids()
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        weights = None if self._row_weights is None else self._row_weights[order]
+        self._look_back(self._rows, rank, self._row_targets[order].T, weights)
+
+    def _look_back(self, rows, numbers, targets, weights):
         places = np.arange(len(rows)) if numbers is None else np.argsort(numbers)
         numbers = places if numbers is None else numbers[places]
         predictions = self.loo_scores_[numbers]

@@ -22,6 +22,7 @@ from frugalsvm.compiling.threads import ONE_THREAD, Threads
 __all__ = ["Mended", "Settings", "Staged", "mended", "solved_from_scratch", "solved_in_float64", "without_gaps"]
 
 _TOGETHER = 2**17  # rows that are gathered at a time
+_FEW = 16  # rows that are looked for in their cells, not among all members
 _JOINED = 2  # parts of a tree with at most this part of the most rows of a cell become one cell
 
 
@@ -173,7 +174,7 @@ def _parts_to_grow(staged: Staged, cells: Cells, changed: dict[int, np.ndarray],
     tree, parents = cells.tree, Parents(cells.tree)
     sizes, parts, smaller = tree.sizes, set(), []
     for cell, members in changed.items():
-        left = np.setdiff1d(tree.members_of(cell), members)
+        left = np.setdiff1d(tree.members_of(cell), members, assume_unique=True)
         if len(members) > cells.size and not _are_same(staged.rows[members]):
             parts.add(~cell)
         if len(left):
@@ -271,14 +272,29 @@ def _stretches(before: np.ndarray) -> Iterator[tuple[int, int]]:
 # --- the end of a change ------------------------------------------------------------------------------------
 
 
-def without_gaps(cells: Cells, gaps: np.ndarray, moved: np.ndarray) -> Cells:
-    """Cells whose last rows, those with the numbers ``moved``, have moved to gaps."""
-    if not len(moved):
-        return cells
-    members = cells.tree.members
-    places = np.flatnonzero(members >= moved.min())
-    where = np.searchsorted(moved, members[places])
-    is_moved = (where < len(moved)) & (moved[np.minimum(where, len(moved) - 1)] == members[places])
-    members = members.copy()
-    members[places[is_moved]] = gaps[where[is_moved]]
-    return cells._replace(tree=cells.tree._replace(members=members))
+def without_gaps(cells: Cells, rows: np.ndarray, gaps: np.ndarray, moved: np.ndarray) -> Cells:
+    """Cells whose last rows, those with the numbers ``moved``, have moved to gaps; rows are as they were before.
+
+    The members are changed in place: those of a tree after a change are its own.
+    """
+    if len(moved):
+        members = cells.tree.members
+        places, numbers = _places_of(cells.tree, rows, moved)
+        members[places] = gaps[numbers]
+    return cells
+
+
+def _places_of(tree: Tree, rows: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where some rows, in ascending order, are among the members of a tree; and which of them is there."""
+    if len(wanted) <= _FEW:
+        in_cells = cells_of(tree, rows[wanted]).tolist()
+        found = [
+            tree.starts[cell] + np.flatnonzero(tree.members_of(cell) == row)
+            for cell, row in zip(in_cells, wanted.tolist(), strict=True)
+        ]
+        if all(map(len, found)):  # a device may have put it on the other side of a cut: see `_cells_left`
+            return np.concatenate(found), np.arange(len(wanted))
+    places = np.flatnonzero(tree.members >= wanted.min())
+    where = np.searchsorted(wanted, tree.members[places])
+    is_wanted = (where < len(wanted)) & (wanted[np.minimum(where, len(wanted) - 1)] == tree.members[places])
+    return places[is_wanted], where[is_wanted]
