@@ -18,6 +18,7 @@ __all__ = [
     "keep_learned",
     "keep_sorted_ids",
     "learned_rows_are_sound",
+    "places_in",
     "places_of_ids",
     "places_of_rows",
     "room_of",
@@ -26,6 +27,7 @@ __all__ = [
     "with_room",
 ]
 
+_FEW = 4  # ids that are looked for one by one
 _SPARE = 8  # of the rows: that there is room for when rows are added
 # Memory of models: zeros after their rows. It is not an attribute, which files and copies would have.
 _ROOMS: WeakKeyDictionary[Any, np.ndarray] = WeakKeyDictionary()
@@ -112,22 +114,29 @@ def keep_sorted_ids(model: Any, ids: np.ndarray) -> None:
 
 def places_of_ids(model: Any, ids: np.ndarray) -> np.ndarray:
     """Where the model stores the rows with some ids."""
-    if len(ids) == 1 and 0 <= ids[0] < len(model._row_ids) and model._row_ids[ids[0]] == ids[0]:
-        places = ids  # most rows are still where they were at first
-    elif len(ids) == 1:
-        places = np.flatnonzero(model._row_ids == ids[0])
-    else:
-        order = np.argsort(model._row_ids, kind="stable")
-        where = np.minimum(np.searchsorted(model._row_ids, ids, sorter=order), len(order) - 1)
-        places = order[where]
-        places = places[model._row_ids[places] == ids]
-    if len(places) < len(ids):
-        unknown = int(np.setdiff1d(ids, model._row_ids)[0])
+    places = places_in(model._row_ids, ids)
+    if (places < 0).any():
+        unknown = int(ids[places < 0].min())
         if 0 <= unknown < model._n_ids:
             why = "was forgotten before, or had no weight"
         else:
             why = f"is unknown: {model._n_ids} rows were learned"
         raise ValueError(f"Row {unknown} {why}; nothing was changed.")
+    return places
+
+
+def places_in(row_ids: np.ndarray, ids: np.ndarray) -> np.ndarray:
+    """Where some ids are among those of rows, as they are stored; -1 where they are not."""
+    places = np.where((ids >= 0) & (ids < len(row_ids)), ids, 0)  # most rows are where they were at first
+    places[row_ids[places] != ids] = -1
+    others = np.flatnonzero(places < 0)
+    if len(others) <= _FEW:
+        for i in others.tolist():
+            places[i] = np.append(np.flatnonzero(row_ids == ids[i]), -1)[0]
+        return places
+    order = np.argsort(row_ids, kind="stable")
+    where = order[np.minimum(np.searchsorted(row_ids, ids[others], sorter=order), len(order) - 1)]
+    places[others] = np.where(row_ids[where] == ids[others], where, -1)
     return places
 
 

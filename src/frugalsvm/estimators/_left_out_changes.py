@@ -53,14 +53,15 @@ def left_out_after(
     ids, scores = _without(ids, gone_ranks), np.delete(old_scores, gone_ranks, axis=0)
     solved = np.unique(np.concatenate([each.solved for each in trees]))
     stayed = np.setdiff1d(solved, staged.new, assume_unique=True)
-    before = scores[np.searchsorted(ids, staged.ids[stayed])]
+    ranks = np.searchsorted(ids, staged.ids[stayed])
+    before = scores[ranks]
     if len(staged.new):
         new = staged.new[np.argsort(staged.ids[staged.new], kind="stable")]
         where = np.searchsorted(ids, staged.ids[new])
         ids = np.insert(ids, where, staged.ids[new])
         # Several trees: what they change is added to it.
         scores = np.insert(scores, where, targets_of(kept[new]).T, axis=0)
-    ranks = np.searchsorted(ids, staged.ids[solved])
+        ranks = np.searchsorted(ids, staged.ids[solved])
     after = scores[ranks]
     for each in trees:
         own = np.searchsorted(solved, each.solved)
@@ -79,4 +80,5 @@ def _without(ids: np.ndarray, ranks: np.ndarray) -> np.ndarray:
         return np.delete(ids, ranks)
     for rank in ranks.tolist():
         ids[rank:-1] = ids[rank + 1 :]
+        ids[-1] = 0
     return ids[: len(ids) - len(ranks)]

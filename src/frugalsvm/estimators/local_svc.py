@@ -7,6 +7,7 @@ import numpy as np
 from frugalsvm.calibration import MOST_ROWS
 from frugalsvm.core.outputs import n_outputs_for, signs
 from frugalsvm.estimators._base import ScoreClassifier, predicted_labels
+from frugalsvm.estimators._learned_rows import places_in
 from frugalsvm.estimators._local_saved import LOCAL
 from frugalsvm.estimators.fit_warnings import warn_if_poor_left_out
 from frugalsvm.estimators.local_machine import LocalMachine
@@ -151,7 +152,11 @@ class LocalSVC(ScoreClassifier, LocalMachine):
             weights = weights[order]
             self.loo_error_ = float(np.average(_are_wrong(scores, self._row_targets[order]), weights=weights))
         self._forget_calibration()
-        self._calibrate_left_out(scores, lambda some: self._row_targets[self._order_of_ids()[some]], weights)
+
+        def labels_of(some):
+            return self._row_targets[places_in(self._row_ids, left_out.ids[some])]
+
+        self._calibrate_left_out(scores, labels_of, weights)
 
     # --- scores ---------------------------------------------------------------------------------------------
 

@@ -125,9 +125,8 @@ def mended(
 def _changed_members(staged: Staged, tree: Tree) -> dict[int, np.ndarray]:
     """The members of the cells that rows leave or join."""
     changed: dict[int, np.ndarray] = {}
-    for cell, rows in _cells_left(staged, tree):
-        members = tree.members_of(cell)
-        changed[cell] = members[~np.isin(members, rows)]
+    for cell, is_gone in _cells_left(staged, tree):
+        changed[cell] = tree.members_of(cell)[~is_gone]
     joined = cells_of(tree, staged.rows[staged.new])
     for cell in np.unique(joined).tolist():
         members = np.concatenate([changed.get(cell, tree.members_of(cell)), staged.new[joined == cell]])
@@ -136,16 +135,19 @@ def _changed_members(staged: Staged, tree: Tree) -> dict[int, np.ndarray]:
 
 
 def _cells_left(staged: Staged, tree: Tree) -> list[tuple[int, np.ndarray]]:
-    """The cells that rows leave, each with these rows."""
+    """The cells that rows leave, each with whether a member is one of these rows."""
     gone = staged.gone
     found = cells_of(tree, staged.rows[gone])
-    parts = [(cell, gone[found == cell]) for cell in np.unique(found).tolist()]
-    if all(np.isin(rows, tree.members_of(cell)).all() for cell, rows in parts):
+    parts = [
+        (cell, np.isin(tree.members_of(cell), gone[found == cell], assume_unique=True))
+        for cell in np.unique(found).tolist()
+    ]
+    if sum(np.count_nonzero(is_gone) for _, is_gone in parts) == len(gone):
         return parts
     # A device rounds projections in another way: rows next to a cut may be on its other side.
-    places = np.flatnonzero(np.isin(tree.members, gone))
-    where = np.searchsorted(tree.starts, places, side="right") - 1
-    return [(cell, tree.members[places[where == cell]]) for cell in np.unique(where).tolist()]
+    is_gone = np.isin(tree.members, gone)
+    cells = np.unique(np.searchsorted(tree.starts, np.flatnonzero(is_gone), side="right") - 1)
+    return [(cell, is_gone[slice(*tree.starts[cell : cell + 2])]) for cell in cells.tolist()]
 
 
 def _with_members(tree: Tree, changed: dict[int, np.ndarray]) -> Tree:
