@@ -1,7 +1,8 @@
 """What `LocalSVC` and `LocalSVR` keep of the rows they have learned, beside the rows: ids, targets and weights.
 
 A row has the number among the rows of `fit` as its id; rows that are added have the numbers after that. In the arrays
-here, rows are in the order in which the model stores them. Where rows have gone, the last ones take their places.
+here, rows are in the order in which the model stores them. Where rows have gone, the last ones take their places
+(`_closed_gaps.py`).
 """
 
 from typing import Any
