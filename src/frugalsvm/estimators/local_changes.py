@@ -379,6 +379,7 @@ class ChangesRows:
         return self._row_levels.copy()
 
     @property
+    @shared
     def row_ids_(self: Any) -> np.ndarray:
         """Ids of the rows that the model has, ascending."""
         self._check_row_ids()
@@ -393,6 +394,7 @@ class ChangesRows:
             )
 
     @property
+    @shared
     def structure_rows_(self: Any) -> np.ndarray:
         """Ids of the rows that the trees were made of: to forget one of them grows a part of a tree again."""
         self._check_row_ids()
