@@ -45,7 +45,7 @@ def oracle_of(model, known):
 
 
 def check_trees(model, X_by_id):
-    """Every row is in the cell that it falls into, members are in the order of ids, and no cell is empty or large."""
+    """Rows are in the cells that they fall into, in the order of ids; cells are neither empty nor too large."""
     ids, rows = model._row_ids, model._rows
     for i, row in zip(ids.tolist(), rows, strict=True):
         np.testing.assert_array_equal(row, X_by_id[i])

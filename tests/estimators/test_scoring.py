@@ -16,7 +16,7 @@ from frugalsvm import (
     TrackingSVC,
     TVMClassifier,
 )
-from frugalsvm.estimators import _scoring
+from frugalsvm.estimators import _base, _scoring
 
 ESTIMATORS = {
     "bsgd": BSGDClassifier(budget=30, random_state=0),
@@ -35,7 +35,7 @@ X, _ = blobs(1000, 12, 3, seed=1)
 def small_blocks(monkeypatch):
     """Rows for other threads, however little there is to do; how many blocks were run side by side, call by call."""
     monkeypatch.setattr(_scoring, "_WORTH_A_THREAD", 1)
-    monkeypatch.setattr(_scoring, "_ROWS_OF_SCORES", 1)
+    monkeypatch.setattr(_base, "_ROWS_OF_SCORES", 1)
     ran, run, lead = [], _scoring.Threads.run, _scoring.Threads.lead
 
     def note_run(threads, function, items):

@@ -131,7 +131,7 @@ class TestMemory:
     def test_sizes_are_those_of_the_formulas(self, name, dtype, tmp_path):
         model, n_targets = CASES[name]
         X, score = stream_for(n_targets, 6, dtype=dtype)
-        model = begun(type(model)(**model.get_params()), X, targets_for(model, n_targets, X, score), 60)
+        model = begun(clone(model), X, targets_for(model, n_targets, X, score), 60)
         learner = LearnerInC(model, tmp_path, dtype=dtype, flags=("-O0",))  # sizes are the same, and it compiles faster
         plan = plan_of(model)
         assert learner.context_bytes(tmp_path) == context_bytes(plan, np.dtype(dtype))

@@ -42,7 +42,7 @@ _TYPICAL_ROWS, _TYPICAL_BYTES = 100, 2**18  # that are kept for explanations
 _ALIKE, _UNLIKE = 1.2, 100.0  # largest ratio of scales that scaling does not change; that may be left as it is
 _MOST = (0.1, 0.9)  # quantiles of scales that count for it
 _FAR = 1e15  # from 1, as scales of rows that are left as they are
-_MANY_VALUES = 100  # different whole numbers, beyond which they are no classes
+_MANY_VALUES = 100  # different whole numbers, beyond which they are numbers
 _SEVERAL_VALUES, _ROWS_OF_EACH = 20, 4  # nor if there are several, with fewer rows of each
 
 # Categories up to which each has a feature. Means tell as much of what a category adds, and less of what it changes:

@@ -245,5 +245,5 @@ def data_options(values: dict[str, Any]) -> DataOptions:
 
 
 def _joined(names: list[str] | str | None) -> str | None:
-    """Columns of a flag that was given once or several times, or by a file of flags, with commas between them."""
+    """Columns of a flag that was given once or several times, or by a file of flags, separated by commas."""
     return (",".join(names) if isinstance(names, list) else names) or None

@@ -8,7 +8,7 @@ __all__ = ["DaskLocalSVC"]
 
 
 @documented
-class DaskLocalSVC(CellsOnCluster, local=LocalSVC, without=["budget"]):
+class DaskLocalSVC(CellsOnCluster, local=LocalSVC, without=["budget", "tree", "ranges"]):
     """`LocalSVC` for data on many machines: the model that its `fit_batches` makes of the same rows, bit for bit.
 
     The metric and the first divisions of each tree come from a sample, with the client. Then all rows travel once, so

@@ -8,7 +8,7 @@ __all__ = ["DaskLocalSVR"]
 
 
 @documented
-class DaskLocalSVR(CellsOnCluster, local=LocalSVR, without=["budget"]):
+class DaskLocalSVR(CellsOnCluster, local=LocalSVR, without=["budget", "tree", "ranges"]):
     """`LocalSVR` for data on many machines: the model that its `fit_batches` makes of the same rows, bit for bit.
 
     The metric and the first divisions of each tree come from a sample, with the client. Then all rows travel once, so

@@ -92,7 +92,7 @@ class DualClassifier(PrecomputedKernel, OnlineClassifier):
         raise NotImplementedError
 
     def _current_learner(self):
-        """The learner for the present parameters, which may have been set anew."""
+        """The learner for the present parameters, which may have been set again."""
         return self._learner
 
     def _slot_coefficients(self):

@@ -29,9 +29,8 @@ from frugalsvm.estimators._learned_rows import (
 from frugalsvm.estimators._left_out_changes import left_out_after
 from frugalsvm.estimators._public_trees import public_trees_after
 from frugalsvm.estimators.forget_reports import certificate, new_report, signed
-from frugalsvm.estimators.unchanged import unchanged_on_error
+from frugalsvm.estimators.unchanged import prepare_to_learn, unchanged_on_error
 from frugalsvm.estimators.validation import parsed_bytes
-from frugalsvm.estimators.writable import prepare_to_learn
 
 __all__ = ["ChangesRows"]
 

@@ -3,7 +3,9 @@
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from frugalsvm.arrays.namespace import on_host
 from frugalsvm.calibration import MOST_ROWS
 from frugalsvm.core.outputs import n_outputs_for, signs
 from frugalsvm.estimators._base import ScoreClassifier, predicted_labels
@@ -61,6 +63,7 @@ class LocalSVC(ScoreClassifier, LocalMachine):
         Share of rows, by weight, that they classify wrongly: an estimate of the error on new rows. That gamma and C are
         chosen by leave-one-out errors makes it hardly smaller; a metric that is learned from the same rows may.
     C_, cell_size_, n_cells_, model_bytes_, metric_, n_features_in_
+    row_ids_, structure_rows_, forgotten_
 
     References
     ----------
@@ -92,6 +95,8 @@ class LocalSVC(ScoreClassifier, LocalMachine):
         coef0=1.0,
         cell_size: int | str = "auto",
         n_trees=1,
+        tree="rows",
+        ranges: Any = None,
         class_weight: Any = None,
         calibrate: str | None = "platt",
         budget: str | None = None,
@@ -109,7 +114,51 @@ class LocalSVC(ScoreClassifier, LocalMachine):
 
     def _examples_of(self, X, y, sample_weight, *, first):
         X, labels, weights = super()._examples_of(X, y, sample_weight, first=first)
+        if first and self._announced is not None:
+            labels = self._with_announced(labels)
         return X, self._taken(labels), weights
+
+    _announced: Any = None  # all classes that will ever come, while the first batch is learned
+
+    def _with_announced(self, labels):
+        """The same labels among all classes that were announced."""
+        unknown = np.setdiff1d(labels.classes, self._announced)
+        if len(unknown):
+            raise ValueError(f"y has the label {unknown[:1].tolist()[0]!r}, which is not in classes.")
+        return labels._replace(
+            indices=np.searchsorted(self._announced, labels.classes)[labels.indices], classes=self._announced
+        )
+
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Add rows: each joins its cell in every tree, which is solved again; a cell that is too large is divided.
+
+        The first call is a `fit`, which chooses the metric, gamma and C: its rows should be like those to come, and be
+        of at least two classes. Later calls keep them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        classes : array-like, default=None
+            All classes that will ever come. Needed in the first call if that batch does not have all of them.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Rows of weight 0 are ignored, but have ids.
+
+        Returns
+        -------
+        self
+        """
+        announced = None if classes is None else np.unique(classes)
+        if hasattr(self, "_rows"):
+            if announced is not None and not np.array_equal(announced, self.classes_):
+                raise ValueError(f"classes={classes!r} differs from the classes of the first call: {self.classes_!r}.")
+            self._add(X, y, sample_weight)
+            return self
+        self._announced = announced
+        try:
+            return self.fit(X, y, sample_weight)
+        finally:
+            self.__dict__.pop("_announced", None)
 
     def targets_of(self, y, sample_weight):
         classes = classes_in(y)
@@ -128,6 +177,29 @@ class LocalSVC(ScoreClassifier, LocalMachine):
         labels = encoded_labels(y, distinct_labels(y), self.classes_, may_grow=False)
         return self._signs(labels)
 
+    def _kept_targets(self, targets):
+        labels = targets[0] > 0 if len(targets) == 1 else targets.argmax(axis=0)
+        return labels.astype(np.min_scalar_type(len(self.classes_)))
+
+    def _targets_kept(self, kept):
+        return self._signs(kept)
+
+    def _as_given(self, kept):
+        return self.classes_[kept]
+
+    def _own_targets(self, y, rows):
+        y = column_or_1d(on_host(y))
+        check_consistent_length(rows, y)
+        return self._kept_targets(self.known_targets(y))
+
+    def _more_examples(self, X, y, sample_weight):
+        if self.class_weight == "balanced":
+            raise ValueError(
+                "class_weight='balanced' needs all labels beforehand: to add rows, fit with a dict of weights, or pass "
+                "sample_weight."
+            )
+        return self._examples_of(X, y, sample_weight, first=False)
+
     def take_left_out(self, scores, targets, weights):
         numbers = np.arange(len(self.classes_), dtype=np.min_scalar_type(len(self.classes_)))  # there are many rows
         labels, left_out = (predicted_labels(each, numbers, self.n_jobs) for each in (targets.T, scores))
@@ -135,6 +207,9 @@ class LocalSVC(ScoreClassifier, LocalMachine):
         self.loo_error_ = float(np.average(labels != left_out, weights=weights))
         warn_if_poor_left_out(self, labels == left_out, labels, weights)
         self._forget_calibration()
+        self._calibrate_left_out(scores, lambda some: labels[some], weights)
+
+    def _calibrate_left_out(self, scores, labels_of, weights):
         if self.calibrate is not None:
             some = _some_known(weights, len(scores), MOST_ROWS)
             own = None if weights is None else weights[some]

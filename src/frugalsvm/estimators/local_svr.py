@@ -51,6 +51,7 @@ class LocalSVR(LeftOutIntervals, RegressorMixin, LocalMachine):
         Their root mean squared error, by weight, over all outputs: an estimate of the error on new rows. That gamma and
         C are chosen by such errors makes it hardly smaller; a metric that is learned from the same rows may.
     C_, cell_size_, n_cells_, model_bytes_, metric_, n_features_in_
+    row_ids_, structure_rows_, forgotten_
 
     References
     ----------
@@ -80,6 +81,8 @@ class LocalSVR(LeftOutIntervals, RegressorMixin, LocalMachine):
         coef0=1.0,
         cell_size: int | str = "auto",
         n_trees=1,
+        tree="rows",
+        ranges: Any = None,
         intervals: str | None = "local",
         budget: str | None = None,
         memory="4GB",
@@ -123,6 +126,59 @@ class LocalSVR(LeftOutIntervals, RegressorMixin, LocalMachine):
         weights = checked_weights(on_host(sample_weight), X)
         self._target_scale = scale_of(targets, weights, None)
         return np.ascontiguousarray(self._target_scale.standardized(targets).T), weights
+
+    def _kept_targets(self, targets):
+        return np.ascontiguousarray(targets.T, self._dtype)
+
+    def _targets_kept(self, kept):
+        return kept.T
+
+    def _as_given(self, kept):
+        return self._in_units(kept.astype(np.float64))
+
+    def _own_targets(self, y, rows):
+        targets, _ = checked_targets(type(self).__name__, y, rows)
+        self._check_outputs(targets)
+        return self._kept_targets(self.known_targets(targets))
+
+    def _units_of_outputs(self):
+        return self._target_scale.spread
+
+    def partial_fit(self, X, y, sample_weight=None):
+        """Add rows: each joins its cell in every tree, which is solved again; a cell that is too large is divided.
+
+        The first call is a `fit`, which chooses the metric, gamma and C: its rows should be like those to come. Later
+        calls keep them, and the scale of the targets.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array-like of shape (n_samples,), default=None
+            Rows of weight 0 are ignored, but have ids.
+
+        Returns
+        -------
+        self
+        """
+        if not hasattr(self, "_rows"):
+            return self.fit(X, y, sample_weight)
+        self._add(X, y, sample_weight)
+        return self
+
+    def _check_outputs(self, targets):
+        if targets.shape[1] != len(self._target_scale.center):
+            raise ValueError(
+                f"y has {targets.shape[1]} targets for each row, but the model has {len(self._target_scale.center)}."
+            )
+
+    def _more_examples(self, X, y, sample_weight):
+        if y is None:
+            checked_targets(type(self).__name__, y, X)  # which says so
+        X = self._known_rows(X, self._dtype)
+        targets, _ = checked_targets(type(self).__name__, y, X)
+        self._check_outputs(targets)
+        return X, self.known_targets(targets), checked_weights(on_host(sample_weight), X)
 
     def take_left_out(self, scores, targets, weights):
         errors = (targets.T - scores) * self._target_scale.spread

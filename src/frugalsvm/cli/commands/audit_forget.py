@@ -6,12 +6,12 @@ from typing import Annotated, Any
 import typer
 
 from frugalsvm.cli.errors import check_folder, reported
-from frugalsvm.cli.flags import Json, ModelFile, data_options, reading_flags
+from frugalsvm.cli.flags import READ_ROWS, Json, ModelFile, data_options, with_flags
 
 __all__ = ["audit_forget"]
 
 
-@reading_flags()
+@with_flags(*READ_ROWS)
 def audit_forget(
     model: ModelFile,
     never: Annotated[

@@ -86,7 +86,7 @@ def _forgotten(model: Path, ids: list[int], target: Path, *, certify: bool, key:
 
 def _print(found: dict[str, Any], model: Path, target: Path, report: Path | None) -> None:
     """Print the report for people."""
-    from frugalsvm.cli.words.page import Page, print_written
+    from frugalsvm.cli.words.page import Page
     from frugalsvm.words import counted
 
     page, last = Page(), found["forgotten"][-1]
@@ -105,6 +105,6 @@ def _print(found: dict[str, Any], model: Path, target: Path, report: Path | None
     previous = target.with_name(target.name + ".previous")
     for other in [model] * (target != model) + [previous] * previous.exists():
         page.sentence(f"{other} is older and still has these rows: delete it.")
-    print_written(target)
+    page.sentence(f"The model without these rows is in {target}.")
     if report is not None:
-        print_written(report)
+        page.sentence(f"The report is in {report}.")

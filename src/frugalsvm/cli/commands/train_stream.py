@@ -192,7 +192,7 @@ class _Run(StreamRun):
         return examined.batches
 
     def _resumed(self, saved: SavedRun) -> tuple[Opened, Iterator]:
-        """Go on where a run was, with the rows that it would have had."""
+        """Continue where a run was, with the rows that it would have had."""
         rows, known = self.progress.rows, saved.fingerprint
         if known is None or not self._checks:
             self._read = None

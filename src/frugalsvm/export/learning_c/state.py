@@ -27,7 +27,7 @@ import numpy as np
 
 from frugalsvm.budgeted.perceptrons import Forget, RemoveRandom
 from frugalsvm.core.records import as_numbers
-from frugalsvm.estimators.writable import prepare_to_learn
+from frugalsvm.estimators.unchanged import prepare_to_learn
 from frugalsvm.export.learning_c.plan import Plan, learner_of, plan_of
 from frugalsvm.export.models import checked_dtype
 from frugalsvm.persist.errors import ModelFileError
