@@ -34,7 +34,7 @@ DECLARED = "\nextern uint32_t play_budget;\nextern float play_gamma, play_twice_
 DECLARED += "extern double play_exact_gamma, play_lambda, play_clock;\n"
 FLAGS = ["-std=c99", "-O2", "-fno-builtin", "-nostdlib", "-fvisibility=hidden", "-ffp-contract=off"]
 LINKED = ["-Wl,--no-entry", "-Wl,--export-dynamic", "-Wl,--strip-all", "-Wl,-z,stack-size=65536"]
-NOBODY = "<p>The playground is left out: this documentation was built without a compiler for WebAssembly.</p>"
+LEFT_OUT = "<p>The playground is left out: this documentation was built without a compiler for WebAssembly.</p>"
 
 
 def compiler() -> list[str] | None:
@@ -92,7 +92,7 @@ def widget() -> str:
     """The playground as a part of a page."""
     made = built()
     if made is None:
-        return NOBODY
+        return LEFT_OUT
     wasm, found = made
     data = {"wasm": base64.b64encode(wasm).decode()}
     data |= {what: {name: texts[k] for name, texts in found.items()} for k, what in enumerate(("headers", "sources"))}

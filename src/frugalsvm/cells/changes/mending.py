@@ -58,7 +58,7 @@ class Mended(NamedTuple):
     cells: Cells  # members have the numbers of the staged rows
     solved: np.ndarray  # numbers of the rows of cells that were solved again
     errors: np.ndarray  # (n_outputs, n_solved) their leave-one-out errors
-    before: np.ndarray  # (n_outputs, n_solved) the same before the change, and 0 of new rows; zeros if nobody asked
+    before: np.ndarray  # (n_outputs, n_solved) the same before the change; 0 of new rows, or where it is not needed
     numbers: np.ndarray  # of the cells that were solved
     n_grown: int  # parts of the tree that were grown again
 

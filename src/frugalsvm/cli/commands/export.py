@@ -38,12 +38,12 @@ def export(
     with reported(of_model=model):
         notes: list[str] = []
         if learn:
-            told = _learner(model, output, name=name, dtype=dtype, explain=explain)
+            written = _learner(model, output, name=name, dtype=dtype, explain=explain)
         else:
-            told, notes = _exported(model, to, output, name=name, dtype=dtype, explain=explain)
+            written, notes = _exported(model, to, output, name=name, dtype=dtype, explain=explain)
     for note in notes:
         tell(f"note: {note}")
-    Printer().print(told)
+    Printer().print(written)
 
 
 def _refuse_flags(to: str, dtype: str, given: Collection[str]) -> None:
@@ -95,14 +95,14 @@ def _exported(model: Path, to: str, output: Path, *, name: str, dtype: str, expl
     from frugalsvm.persist import load
 
     plain = plain_model(load(model))
-    told = str(output)
+    written = str(output)
     if to == "c":
-        told = "\n".join(map(str, to_c(plain, output, name=name, dtype=dtype, explain=explain)))
+        written = "\n".join(map(str, to_c(plain, output, name=name, dtype=dtype, explain=explain)))
     elif to == "onnx":
         to_onnx(plain, output, dtype=dtype)
     else:
         to_libsvm(plain, output)
         if plain.mean is not None or plain.scale is not None:
             scaling = scaling_file_of(output)
-            told += f"\n{scaling}: scale rows with `svm-scale -r {scaling} rows > scaled` before svm-predict"
-    return told, _notes(model, plain)
+            written += f"\n{scaling}: scale rows with `svm-scale -r {scaling} rows > scaled` before svm-predict"
+    return written, _notes(model, plain)
