@@ -79,7 +79,7 @@ int main(int n_arguments, char **arguments)
     name_init(&self);
     for (k = 0; k < n_calls; ++k) {
         name_real x[NAME_N_FEATURES];
-        double scores[NAME_N_OUTPUTS];
+        double scores[NAME_N_OUTPUTS]; /* at least as many as there are */
         const int looks = below(16) == 0;
         int n_before = looks ? save(&self, before) : 0, code, f;
         for (f = 0; f < NAME_N_FEATURES; ++f)

@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from frugalsvm import ASSETClassifier, BSGDClassifier, BSGDOneClassSVM, BSGDRegressor, BudgetedPerceptron
 from frugalsvm.export import read_state, to_c, write_state
-from frugalsvm.export.learning_c.plan import learner_of, plan_of
+from frugalsvm.export.learning_c.around import learner_of, plan_of
 from frugalsvm.export.learning_c.state import context_bytes, state_bytes
 from frugalsvm.persist import ModelFileError
 from frugalsvm.pipelines import ColumnEncoder, StreamingScaler, StreamPipeline

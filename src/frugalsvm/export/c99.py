@@ -12,6 +12,7 @@ from frugalsvm.export.arduino import write_library
 from frugalsvm.export.extraction import plain_model
 from frugalsvm.export.fixed_c.model import check_precision
 from frugalsvm.export.fixed_c.writing import fixed_texts
+from frugalsvm.export.learning_c.around import pipeline_of
 from frugalsvm.export.learning_c.plan import plan_of
 from frugalsvm.export.learning_c.state import state_bytes
 from frugalsvm.export.learning_c.writing import learner_texts
@@ -117,7 +118,7 @@ def to_c(
         plan = plan_of(estimator)
         _check_size(plan.budget, plan.n_features, state_bytes(plan, dtype))
         if plan.quantile_order is None:
-            warn_of_rounding(plain_model(estimator), dtype)
+            warn_of_rounding(plain_model(pipeline_of(estimator)), dtype)
         header, source = learner_texts(plan, plan if start == "model" else plan.emptied(), name, dtype)
         sketch = plan.kind
     else:
