@@ -70,9 +70,14 @@ class Conformal(NamedTuple):
 # --- from the outside to the inside -----------------------------------------------------------------------------
 
 
+def _kind_of_conformal(model: Any) -> str | None:
+    """What the estimator in a conformal one learns; None if it is none."""
+    return next((kind for cls, kind in _CONFORMAL.items() if isinstance(model, cls)), None)
+
+
 def pipeline_of(model: Any) -> Any:
     """The estimator that a conformal one is around, or the model itself."""
-    return model.estimator_ if isinstance(model, tuple(_CONFORMAL)) else model
+    return model if _kind_of_conformal(model) is None else model.estimator_
 
 
 def learner_of(model: Any) -> Any:
@@ -86,7 +91,7 @@ def learner_of(model: Any) -> Any:
 
 def conformal_of(model: Any, kind: str, n_outputs: int) -> Conformal | None:
     """The promise of a conformal estimator around one that learns classes, numbers or nothing; None without one."""
-    wanted = next((kind for cls, kind in _CONFORMAL.items() if isinstance(model, cls)), None)
+    wanted = _kind_of_conformal(model)
     if wanted is None:
         return None
     name = type(model).__name__

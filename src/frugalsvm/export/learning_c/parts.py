@@ -99,6 +99,7 @@ def kernel_piece(kernel: Any, n_features: int, dtype: np.dtype, *, exact: bool) 
     files = [f"pairs/{pairs}.c", f"pairs/example_{example}.c", f"kernels/{own.name}.c"]
     constants: dict[str, Any] = dict(own.words)
     if exact:
+        files += ["pairs/exact_squared.c"] if own.name in ("rbf", "matern") else []
         files.append(f"kernels/{own.name}_exact.c")
         constants |= {"EXACT_LOWEST": -FARTHEST / LOG2E, **own.exact}
     return Piece(tuple(files), constants, own.reals)

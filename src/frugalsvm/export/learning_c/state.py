@@ -140,7 +140,7 @@ def digest_of(plan: Plan, dtype: np.dtype) -> int:
     arrays += [None] * 2 if plan.targets is None else list(plan.targets)
     if plan.conformal is not None:
         arrays += [np.array([*plan.conformal.promise, plan.conformal.window])]
-    loss = () if plan.kind == "nothing" else parts.loss
+    loss: tuple[Any, ...] = () if plan.kind == "nothing" else parts.loss
     if plan.experts is not None:
         loss = (plan.experts.strengths, plan.experts.clocks)
     for array in (*arrays, *map(np.atleast_1d, loss)):
