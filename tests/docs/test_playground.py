@@ -7,7 +7,11 @@ import os
 import re
 import shutil
 import subprocess
+from contextlib import contextmanager, nullcontext
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -121,19 +125,31 @@ def test_the_page_is_small_and_asks_nobody(playground):
     assert not re.search(r"https?://|//[a-z]", scripts[0] + scripts[1].split("</script>")[1])
 
 
-@pytest.fixture(scope="module", params=[400, 1000])
+@contextmanager
+def served(folder):
+    """The address of a server that has the files of a folder."""
+    handler = partial(SimpleHTTPRequestHandler, directory=str(folder))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.fixture(scope="module", params=[(400, "file"), (1000, "server")], ids=lambda each: f"{each[0]} {each[1]}")
 def seen(request, playground, tmp_path_factory):
-    """What happens in a browser."""
+    """What happens in a browser, with a page of some width from a file or from a server."""
     if BROWSER is None:
         pytest.skip("there is no Chromium here (set FRUGALSVM_BROWSER to one)")
     folder = tmp_path_factory.mktemp("playground")
     (folder / "playground.html").write_text(playground.page())
-    harness = folder / "harness.html"
-    harness.write_text(HARNESS.format(width=request.param))
+    width, origin = request.param
+    (folder / "harness.html").write_text(HARNESS.format(width=width))
     command = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files"]
     command += [f"--user-data-dir={folder / 'profile'}", "--enable-logging=stderr", "--window-size=1200,950"]
-    command += ["--virtual-time-budget=60000", "--dump-dom", harness.as_uri()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
+    command += ["--virtual-time-budget=60000", "--dump-dom"]
+    with served(folder) if origin == "server" else nullcontext(folder.as_uri()) as address:
+        command.append(f"{address}/harness.html")
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
     found = re.search(r"<output>(.*?)</output>", done.stdout, flags=re.DOTALL)
     assert found is not None
     assert found.group(1), done.stderr[-3000:]
