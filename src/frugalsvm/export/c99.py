@@ -80,9 +80,11 @@ def to_c(
         numbers.
     learn : bool, default=False
         Whether the model continues to learn in C: `BSGDClassifier`, `BSGDRegressor`, `BSGDOneClassSVM` and
-        `BudgetedPerceptron`, alone or in a `StreamPipeline`, whose scaling stays as it is. All of the learner is in one
-        struct, ``<name>_context``; there are ``<name>_init``, ``_learn``, ``_predict``, ``_scores``, ``_save`` and
-        ``_load``, and `read_state` takes what was learned back to Python. See :ref:`learn-on-the-chip`.
+        `BudgetedPerceptron`, alone or in a `StreamPipeline`, and in a `ConformalClassifier`, `ConformalRegressor` or
+        `ConformalDetector`. Scaling stays as it is, but for ``scale="following"``. All of the learner is in one struct,
+        ``<name>_context``; there are ``<name>_init``, ``_learn``, ``_predict``, ``_scores``, ``_save`` and ``_load``
+        (conformal models also have ``_predict_set`` or ``_predict_interval``), and `read_state` takes what was learned
+        back to Python. See :ref:`learn-on-the-chip`.
     start : {"model", "empty"}, default="model"
         What a learner begins with: the model as it was trained, or none, with its kernel, classes and scaling.
     precision : {"int8", "int16"}, default=None

@@ -117,7 +117,10 @@ def plan_of(model: Any) -> Plan:
     estimator = learner_of(model)
     if not isinstance(estimator, _LEARN):
         names = ", ".join(cls.__name__ for cls in _LEARN)
-        raise TypeError(f"learn=True is for {names}, alone or in a StreamPipeline, not for {type(estimator).__name__}.")
+        raise TypeError(
+            f"learn=True is for {names}, alone or in a StreamPipeline or a conformal estimator, not for "
+            f"{type(estimator).__name__}."
+        )
     pipeline = pipeline_of(model)
     before = before_estimator(pipeline) if isinstance(pipeline, StreamPipeline) else {}
     check_is_fitted(estimator)
