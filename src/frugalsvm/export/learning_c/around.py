@@ -77,7 +77,10 @@ def _kind_of_conformal(model: Any) -> str | None:
 
 def pipeline_of(model: Any) -> Any:
     """The estimator that a conformal one is around, or the model itself."""
-    return model if _kind_of_conformal(model) is None else model.estimator_
+    if _kind_of_conformal(model) is None:
+        return model
+    check_is_fitted(model)
+    return model.estimator_
 
 
 def learner_of(model: Any) -> Any:

@@ -114,6 +114,8 @@ def plan_of(model: Any) -> Plan:
     ValueError
         If it has something that does not learn in C.
     """
+    pipeline = pipeline_of(model)
+    before = before_estimator(pipeline) if isinstance(pipeline, StreamPipeline) else {}
     estimator = learner_of(model)
     if not isinstance(estimator, _LEARN):
         names = ", ".join(cls.__name__ for cls in _LEARN)
@@ -121,8 +123,6 @@ def plan_of(model: Any) -> Plan:
             f"learn=True is for {names}, alone or in a StreamPipeline or a conformal estimator, not for "
             f"{type(estimator).__name__}."
         )
-    pipeline = pipeline_of(model)
-    before = before_estimator(pipeline) if isinstance(pipeline, StreamPipeline) else {}
     check_is_fitted(estimator)
     _refuse(estimator)
     (learner,) = estimator.learners
