@@ -1,6 +1,6 @@
 /* A budgeted SVM that learns in the page: the exported C, compiled to WebAssembly. Nothing is sent or fetched. */
 (async () => {
-  const root = document.getElementById("playground");
+  const root = document.querySelector(".playground");
   const embedded = JSON.parse(document.getElementById("playground-data").textContent);
   const bytes = Uint8Array.from(atob(embedded.wasm), letter => letter.charCodeAt(0));
   const { exp, expm1, log, pow } = Math;
@@ -192,6 +192,11 @@
       say();
     }
   });
+
+  /* The ink of outlines is that of the theme, which may be chosen after the first picture. */
+  const redraw = () => { changed = true; };
+  new MutationObserver(redraw).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 
   let n_frames = 0, since = performance.now();
   const frame = now => {

@@ -27,7 +27,7 @@ HARNESS = """<!doctype html><meta charset="utf-8"><body>
 onload = async () => {{
   const frame = document.querySelector("iframe"), page = frame.contentDocument;
   const wait = milliseconds => new Promise(done => setTimeout(done, milliseconds));
-  const root = page.getElementById("playground"), canvas = page.querySelector("canvas");
+  const root = page.querySelector(".playground"), canvas = page.querySelector("canvas");
   while (root.dataset.ready !== "yes") await wait(20);
   const shown = name => page.querySelector(`[data-show=${{name}}]`).textContent;
   const click = (x, y) => {{
