@@ -130,11 +130,13 @@ def digest_of(plan: Plan, dtype: np.dtype) -> int:
     for part in (parts.kernel, parts.schedule, parts.policy):
         own: dict[str, Any] = {key: value for key, value in part._asdict().items() if np.isscalar(value)}
         numbers.append((type(part).__name__, sorted((key, float(value)) for key, value in own.items())))
+    if plan.scaling is not None and plan.scaling.is_soft:
+        numbers.append("soft")
     digest = hashlib.blake2b(repr(numbers).encode(), digest_size=8)
     arrays = [plan.class_weights, plan.quantile_order, plan.filling, plan.origin]
     arrays += [None if plan.window is None else np.array([len(plan.window.scores)])]
     if plan.following is not None:
-        arrays += [np.array([plan.following.clip, plan.following.clock, plan.following.block_rows])]
+        arrays += [np.array(plan.following[:3])]
     else:
         arrays += [None] * 3 if plan.scaling is None else list(plan.scaling[:3])
     arrays += [None] * 2 if plan.targets is None else list(plan.targets)
