@@ -77,8 +77,8 @@ def playground():
 
 
 @pytest.fixture(scope="module")
-def wasm(playground):
-    """The learners, in an engine without a browser."""
+def engine(playground):
+    """The learners, in an engine without a browser: functions and memory."""
     wasmtime = pytest.importorskip("wasmtime")
     store = wasmtime.Store()
     module = wasmtime.Module(store.engine, playground.built()[0])
@@ -89,6 +89,13 @@ def wasm(playground):
         return wasmtime.Func(store, wasmtime.FuncType(numbers, [double]), getattr(math, name))
 
     exports = wasmtime.Instance(store, module, [given(each.name) for each in module.imports]).exports(store)
+    return store, exports
+
+
+@pytest.fixture(scope="module")
+def wasm(engine):
+    """Calls a function of the learners."""
+    store, exports = engine
     return lambda name, *arguments: exports[name](store, *arguments)
 
 
@@ -118,9 +125,29 @@ def test_a_wrong_label_is_refused(wasm):
     assert wasm("play_learn", 0.0, 0.0, 2) == 2
 
 
+def test_the_picture_has_the_colors_of_the_predictions(engine, wasm):
+    store, exports = engine
+    wasm("play_begin", 1, 30, 8.0, 1 / 3000, 1e15)
+    for (x, y), label in zip(*spiral(3, n_rows=500), strict=True):
+        wasm("play_learn", x, y, label)
+    start, width = wasm("play_map"), 48
+    pixels = np.frombuffer(exports["memory"].read(store, start, start + 4 * width**2), np.uint8).reshape(
+        width, width, 4
+    )
+    middles = (np.arange(width) + 0.5) * 2 / width - 1
+    colors = {}
+    for i, y in enumerate(-middles):
+        for j, x in enumerate(middles):
+            colors.setdefault(wasm("play_predict", x, y), set()).add(tuple(pixels[i, j, :3].tolist()))
+    assert sorted(colors) == [0, 1, 2]
+    assert sorted(map(len, colors.values())) == [1, 1, 1]
+    assert len(set.union(*colors.values())) == 3
+
+
 def test_the_page_is_small_and_asks_nobody(playground):
     text = playground.page()
     assert len(text.encode()) <= 300 * 1024
+    assert 'id="playground"' not in text  # a section of the documentation has it
     scripts = text.split('id="playground-data">')
     assert not re.search(r"https?://|//[a-z]", scripts[0] + scripts[1].split("</script>")[1])
 
