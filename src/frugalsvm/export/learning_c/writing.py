@@ -190,8 +190,9 @@ def _row_texts(plan, pieces):
     if plan.scaling is not None:
         how = "scale" if plan.scaling.limit is None else "soft_clip" if plan.scaling.is_soft else "clip"
         text = _file(f"rows/{how}.c")
-        # Statistics that follow the stream are in the context, not in tables.
-        yield text if plan.following is None else re.sub(r"\b(?=row_(?:center|scale|limit)\b)", "self->", text)
+        if plan.following is not None:  # statistics are in the context, not in tables
+            text = re.sub(r"\b(?=row_(?:center|scale|limit)\b)", "self->", text).replace("    (void)self;\n", "")
+        yield text
         seen.append("        value = scaled(self, value, f);")
     if plan.origin is not None:
         yield _file("rows/relative.c")
