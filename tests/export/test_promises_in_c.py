@@ -1,12 +1,15 @@
 """What is around a learner in C: sets, intervals and alarms that keep a promise, and scaling that follows a stream."""
 
 import ctypes
+import struct
+import zlib
 
 import numpy as np
 import pytest
 from learning_support import CASES, LearnerInC, begun, compiled_with, learn_on, stream_for, targets_for
 from sklearn.base import clone
 
+import frugalsvm
 from frugalsvm import BSGDClassifier, BSGDRegressor
 from frugalsvm.conformal import ConformalClassifier, ConformalRegressor
 from frugalsvm.conformal._label_scores import row_label_scores
@@ -159,6 +162,29 @@ class TestFollowing:
         assert device.sizes["STATE_BYTES"] == state_bytes(plan, np.dtype(np.float64)) >= len(state)
         with pytest.raises(ModelFileError, match="checksum"):
             read_state(model, state[:-60] + bytes(60))
+
+
+@pytest.mark.parametrize(("name", "n_experts"), [("conformal, pipeline", 6), ("conformal, regression", 0)])
+def test_states_that_were_changed_are_refused_or_sound(name, n_experts, tmp_path):
+    """Experts and scores of a state with a checksum that matches: what is read can be saved, loaded and exported."""
+    model, X, y = stream(name)
+    model = begun(begun(model, X, y, 60), X[60:], y[60:], 50)
+    state = write_state(model, dtype="float64")
+    end = 4 + 8 * 50 + 40 + (16 + 24 * n_experts if n_experts else 0)
+    rng, n_read = np.random.default_rng(0), 0
+    for _ in range(300):
+        changed = bytearray(state[:-4])
+        changed[rng.integers(len(state) - end, len(changed))] = rng.integers(256)
+        try:
+            made = read_state(model, bytes(changed) + struct.pack("<I", zlib.crc32(changed)))
+        except ModelFileError:
+            continue
+        n_read += 1
+        if n_read % 20 == 0:
+            frugalsvm.save(made, tmp_path / "made.frugal")
+            loaded = frugalsvm.load(tmp_path / "made.frugal")
+            assert write_state(loaded, dtype="float64")[:-4] == bytes(changed)
+    assert 20 <= n_read < 300
 
 
 def test_two_promises_in_one_program(tmp_path):

@@ -120,12 +120,16 @@ def read_kept(plan: Plan, reader: Reader) -> tuple[Scaling, Following] | None:
         as_numbers(plan.experts.counts)[0] = reader.count(LARGEST_COUNT), reader.count(LARGEST_COUNT)
         standing = as_numbers(plan.experts.standing)
         standing[:] = reader.array(standing.size).reshape(standing.shape)
+        if not plan.experts.is_sound({"v": plan.n_scores, "k": len(standing)}):
+            raise ValueError("its experts are not what they should be")
     if plan.following is not None:
         follows = _read_following(plan, reader)
     if plan.conformal is not None:
         taken = plan.conformal.reservoir
         known = _read_scores(reader, taken.counts, taken.scalars, _TAKEN_COUNTS, _TAKEN_SCALARS, taken.ring)
         taken.ranked[:known] = np.sort(taken.ring[:known], kind="stable")
+        if not taken.is_sound({"w": len(taken.ring)}):
+            raise ValueError("its conformal scores are not what they should be")
     return follows
 
 
