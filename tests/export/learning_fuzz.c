@@ -58,7 +58,8 @@ static int promise(name_context *self, const name_real *x)
     return name_predict_set(self, x, in_set) > NAME_N_CLASSES;
 #elif defined(NAME_CONFORMAL_WINDOW) && defined(NAME_N_TARGETS)
     double low, high;
-    return name_predict_interval(self, x, &low, &high) == NAME_OK && low > high;
+    /* Bounds that would cross meet in the middle, up to rounding. */
+    return name_predict_interval(self, x, &low, &high) == NAME_OK && low - high > 1e-9 * (fabs(low) + fabs(high));
 #else
     (void)self;
     (void)x;
