@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAP_WIDTH = 64, MOST_SLOTS = 101, MOST_CLASSES = 3 };
+enum { MAP_WIDTH = 48, MOST_SLOTS = 101, MOST_CLASSES = 3 };
 
 #define EXPORT __attribute__((visibility("default")))
 #define MODELS(DO) DO(0, merge, 2) DO(1, merge, 3) DO(2, project, 2) DO(3, project, 3) DO(4, remove, 2) DO(5, remove, 3)
@@ -20,9 +20,10 @@ float play_gamma, play_twice_gamma;
 double play_exact_gamma, play_lambda, play_clock;
 
 static int at_hand;
-static unsigned char map[MAP_WIDTH * MAP_WIDTH][2];  /* class, and how sure it is */
+static unsigned char map[MAP_WIDTH * MAP_WIDTH][4];  /* red, green, blue, and how sure the class is: opacity */
 static float vectors[MOST_SLOTS][4];                 /* x, y, class, share of the largest coefficient */
 static unsigned char state[200000];
+static const unsigned char colors[MOST_CLASSES][3] = {{31, 111, 235}, {230, 126, 34}, {46, 160, 67}};
 
 void *memcpy(void *to, const void *from, size_t n)
 {
@@ -105,14 +106,16 @@ static int best_class(float x, float y, double *ahead)
 
 EXPORT unsigned char *play_map(void)
 {
-    int i, j;
+    int i, j, k;
     for (i = 0; i < MAP_WIDTH; ++i) {
         for (j = 0; j < MAP_WIDTH; ++j) {
             unsigned char *pixel = map[i * MAP_WIDTH + j];
             double ahead;
             const float x = ((float)j + 0.5f) * (2.0f / MAP_WIDTH) - 1.0f, y = 1.0f - ((float)i + 0.5f) * (2.0f / MAP_WIDTH);
-            pixel[0] = (unsigned char)best_class(x, y, &ahead);
-            pixel[1] = (unsigned char)(255.0 * (ahead < 1.0 ? ahead : 1.0));
+            const unsigned char *color = colors[best_class(x, y, &ahead)];
+            for (k = 0; k < 3; ++k)
+                pixel[k] = color[k];
+            pixel[3] = (unsigned char)(25.0 + 110.0 * (ahead < 1.0 ? ahead : 1.0));
         }
     }
     return &map[0][0];

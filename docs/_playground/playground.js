@@ -1,13 +1,13 @@
 /* A budgeted SVM that learns in the page: the exported C, compiled to WebAssembly. Nothing is sent or fetched. */
 (async () => {
-  const root = document.getElementById("playground");
+  const root = document.querySelector(".playground");
   const embedded = JSON.parse(document.getElementById("playground-data").textContent);
   const bytes = Uint8Array.from(atob(embedded.wasm), letter => letter.charCodeAt(0));
   const { exp, expm1, log, pow } = Math;
   const { instance } = await WebAssembly.instantiate(bytes, { env: { exp, expm1, log, pow } });
   const c = instance.exports;
-  const POLICIES = ["merge", "project", "remove"], WIDTH = 64, KEPT = 200, JUDGED = 300, STEP = 3;
-  const COLORS = [[31, 111, 235], [230, 126, 34], [46, 160, 67]];
+  const POLICIES = ["merge", "project", "remove"], WIDTH = 48, KEPT = 200, JUDGED = 300, STEP = 3;
+  const COLORS = ["rgb(31, 111, 235)", "rgb(230, 126, 34)", "rgb(46, 160, 67)"];
   const find = (kind, name) => root.querySelector(`[data-${kind}="${name}"]`);
   const canvas = root.querySelector("canvas"), pen = canvas.getContext("2d");
   const picture = document.createElement("canvas");
@@ -66,33 +66,33 @@
     return { x, y, label: Math.random() < 0.05 ? (own + 1) % n : own };
   };
 
-  const draw = () => {
-    const table = new Uint8Array(c.memory.buffer, c.play_map(), 2 * WIDTH * WIDTH);
-    for (let k = 0; k < WIDTH * WIDTH; ++k) {
-      pixels.data.set(COLORS[table[2 * k]], 4 * k);
-      pixels.data[4 * k + 3] = 25 + 110 * table[2 * k + 1] / 255;
+  /* Circles of one class at a time: few calls for many circles. */
+  const circles = (each, outlined) => {
+    for (let label = 0; label < COLORS.length; ++label) {
+      pen.beginPath();
+      for (const { x, y, r, own } of each) {
+        if (own !== label) continue;
+        pen.moveTo(x + r, y);
+        pen.arc(x, y, r, 0, 7);
+      }
+      pen.fillStyle = COLORS[label];
+      pen.fill();
+      if (outlined) pen.stroke();
     }
+  };
+  const draw = () => {
+    pixels.data.set(new Uint8Array(c.memory.buffer, c.play_map(), 4 * WIDTH * WIDTH));
     picturePen.putImageData(pixels, 0, 0);
     const size = canvas.width, place = value => (value + 1) / 2 * size;
     pen.clearRect(0, 0, size, size);
     pen.drawImage(picture, 0, 0, size, size);
-    for (const { x, y, label } of points) {
-      pen.fillStyle = `rgb(${COLORS[label]})`;
-      pen.beginPath();
-      pen.arc(place(x), place(-y), 3, 0, 7);
-      pen.fill();
-    }
-    const n = c.play_vectors(), vectors = new Float32Array(c.memory.buffer, c.play_vector_table(), 4 * n);
-    const ink = getComputedStyle(root).getPropertyValue("--ink");
+    circles(points.map(({ x, y, label }) => ({ x: place(x), y: place(-y), r: 3, own: label })), false);
+    const n = c.play_vectors(), table = new Float32Array(c.memory.buffer, c.play_vector_table(), 4 * n), vectors = [];
+    for (let k = 0; k < 4 * n; k += 4)
+      vectors.push({ x: place(table[k]), y: place(-table[k + 1]), r: 3 + 6 * table[k + 3], own: table[k + 2] });
     pen.lineWidth = 1.5;
-    pen.strokeStyle = ink;
-    for (let k = 0; k < n; ++k) {
-      pen.fillStyle = `rgb(${COLORS[vectors[4 * k + 2]]})`;
-      pen.beginPath();
-      pen.arc(place(vectors[4 * k]), place(-vectors[4 * k + 1]), 3 + 6 * vectors[4 * k + 3], 0, 7);
-      pen.fill();
-      pen.stroke();
-    }
+    pen.strokeStyle = getComputedStyle(root).getPropertyValue("--ink");
+    circles(vectors, true);
     if (cursor) {
       pen.strokeRect(place(cursor.x) - 6, place(-cursor.y) - 6, 12, 12);
     }
@@ -192,6 +192,11 @@
       say();
     }
   });
+
+  /* The ink of outlines is that of the theme, which may be chosen after the first picture. */
+  const redraw = () => { changed = true; };
+  new MutationObserver(redraw).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 
   let n_frames = 0, since = performance.now();
   const frame = now => {

@@ -7,7 +7,11 @@ import os
 import re
 import shutil
 import subprocess
+from contextlib import contextmanager, nullcontext
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -23,7 +27,7 @@ HARNESS = """<!doctype html><meta charset="utf-8"><body>
 onload = async () => {{
   const frame = document.querySelector("iframe"), page = frame.contentDocument;
   const wait = milliseconds => new Promise(done => setTimeout(done, milliseconds));
-  const root = page.getElementById("playground"), canvas = page.querySelector("canvas");
+  const root = page.querySelector(".playground"), canvas = page.querySelector("canvas");
   while (root.dataset.ready !== "yes") await wait(20);
   const shown = name => page.querySelector(`[data-show=${{name}}]`).textContent;
   const click = (x, y) => {{
@@ -73,8 +77,8 @@ def playground():
 
 
 @pytest.fixture(scope="module")
-def wasm(playground):
-    """The learners, in an engine without a browser."""
+def engine(playground):
+    """The learners, in an engine without a browser: functions and memory."""
     wasmtime = pytest.importorskip("wasmtime")
     store = wasmtime.Store()
     module = wasmtime.Module(store.engine, playground.built()[0])
@@ -85,6 +89,13 @@ def wasm(playground):
         return wasmtime.Func(store, wasmtime.FuncType(numbers, [double]), getattr(math, name))
 
     exports = wasmtime.Instance(store, module, [given(each.name) for each in module.imports]).exports(store)
+    return store, exports
+
+
+@pytest.fixture(scope="module")
+def wasm(engine):
+    """Calls a function of the learners."""
+    store, exports = engine
     return lambda name, *arguments: exports[name](store, *arguments)
 
 
@@ -114,26 +125,58 @@ def test_a_wrong_label_is_refused(wasm):
     assert wasm("play_learn", 0.0, 0.0, 2) == 2
 
 
+def test_the_picture_has_the_colors_of_the_predictions(engine, wasm):
+    store, exports = engine
+    wasm("play_begin", 1, 30, 8.0, 1 / 3000, 1e15)
+    for (x, y), label in zip(*spiral(3, n_rows=500), strict=True):
+        wasm("play_learn", x, y, label)
+    start, width = wasm("play_map"), 48
+    pixels = np.frombuffer(exports["memory"].read(store, start, start + 4 * width**2), np.uint8).reshape(
+        width, width, 4
+    )
+    middles = (np.arange(width) + 0.5) * 2 / width - 1
+    colors = {}
+    for i, y in enumerate(-middles):
+        for j, x in enumerate(middles):
+            colors.setdefault(wasm("play_predict", x, y), set()).add(tuple(pixels[i, j, :3].tolist()))
+    assert sorted(colors) == [0, 1, 2]
+    assert sorted(map(len, colors.values())) == [1, 1, 1]
+    assert len(set.union(*colors.values())) == 3
+
+
 def test_the_page_is_small_and_asks_nobody(playground):
     text = playground.page()
     assert len(text.encode()) <= 300 * 1024
+    assert 'id="playground"' not in text  # a section of the documentation has it
     scripts = text.split('id="playground-data">')
     assert not re.search(r"https?://|//[a-z]", scripts[0] + scripts[1].split("</script>")[1])
 
 
-@pytest.fixture(scope="module", params=[400, 1000])
+@contextmanager
+def served(folder):
+    """The address of a server that has the files of a folder."""
+    handler = partial(SimpleHTTPRequestHandler, directory=str(folder))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.fixture(scope="module", params=[(400, "file"), (1000, "server")], ids=lambda each: f"{each[0]} {each[1]}")
 def seen(request, playground, tmp_path_factory):
-    """What happens in a browser."""
+    """What happens in a browser, with a page of some width from a file or from a server."""
     if BROWSER is None:
         pytest.skip("there is no Chromium here (set FRUGALSVM_BROWSER to one)")
     folder = tmp_path_factory.mktemp("playground")
     (folder / "playground.html").write_text(playground.page())
-    harness = folder / "harness.html"
-    harness.write_text(HARNESS.format(width=request.param))
+    width, origin = request.param
+    (folder / "harness.html").write_text(HARNESS.format(width=width))
     command = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files"]
     command += [f"--user-data-dir={folder / 'profile'}", "--enable-logging=stderr", "--window-size=1200,950"]
-    command += ["--virtual-time-budget=60000", "--dump-dom", harness.as_uri()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
+    command += ["--virtual-time-budget=60000", "--dump-dom"]
+    with served(folder) if origin == "server" else nullcontext(folder.as_uri()) as address:
+        command.append(f"{address}/harness.html")
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
     found = re.search(r"<output>(.*?)</output>", done.stdout, flags=re.DOTALL)
     assert found is not None
     assert found.group(1), done.stderr[-3000:]

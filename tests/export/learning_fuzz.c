@@ -50,6 +50,23 @@ static int learn_something(name_context *self, const name_real *x)
 #endif
 }
 
+/* What a conformal model promises of a row. */
+static int promise(name_context *self, const name_real *x)
+{
+#if defined(NAME_CONFORMAL_WINDOW) && defined(NAME_N_CLASSES)
+    unsigned char in_set[NAME_N_CLASSES];
+    return name_predict_set(self, x, in_set) > NAME_N_CLASSES;
+#elif defined(NAME_CONFORMAL_WINDOW) && defined(NAME_N_TARGETS)
+    double low, high;
+    /* Bounds that would cross meet in the middle, up to rounding. */
+    return name_predict_interval(self, x, &low, &high) == NAME_OK && low - high > 1e-9 * (fabs(low) + fabs(high));
+#else
+    (void)self;
+    (void)x;
+    return 0;
+#endif
+}
+
 /* A state with changed bytes, most often with a checksum that matches. */
 static uint32_t mutate(unsigned char *bytes, uint32_t n_bytes)
 {
@@ -79,7 +96,7 @@ int main(int n_arguments, char **arguments)
     name_init(&self);
     for (k = 0; k < n_calls; ++k) {
         name_real x[NAME_N_FEATURES];
-        double scores[NAME_N_OUTPUTS];
+        double scores[NAME_N_OUTPUTS]; /* at least as many as there are */
         const int looks = below(16) == 0;
         int n_before = looks ? save(&self, before) : 0, code, f;
         for (f = 0; f < NAME_N_FEATURES; ++f)
@@ -106,6 +123,8 @@ int main(int n_arguments, char **arguments)
             return 3;
         (void)name_scores(&self, x, scores);
         (void)name_predict(&self, x);
+        if (promise(&self, x))
+            return 5;
         if (below(5000) == 0)
             name_init(&self);
     }

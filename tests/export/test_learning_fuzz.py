@@ -37,7 +37,14 @@ def fuzz(name, dtype, folder, n_calls):
 
 
 @pytest.mark.parametrize(
-    ("name", "dtype"), [("merge, 3 classes", "float32"), ("project", "float64"), ("one class", "float64")]
+    ("name", "dtype"),
+    [
+        ("merge, 3 classes", "float32"),
+        ("project", "float64"),
+        ("one class", "float64"),
+        ("conformal, pipeline", "float32"),
+        ("conformal, regression", "float64"),
+    ],
 )
 def test_hostile_calls(name, dtype, tmp_path):
     fuzz(name, dtype, tmp_path, 10_000)

@@ -14,12 +14,22 @@ from sklearn.base import clone
 
 from frugalsvm import ASSETClassifier, BSGDClassifier, BSGDOneClassSVM, BSGDRegressor, BudgetedPerceptron
 from frugalsvm.export import read_state, to_c, write_state
-from frugalsvm.export.learning_c.plan import learner_of, plan_of
+from frugalsvm.export.learning_c.around import learner_of
+from frugalsvm.export.learning_c.plan import plan_of
 from frugalsvm.export.learning_c.state import context_bytes, state_bytes
 from frugalsvm.persist import ModelFileError
 from frugalsvm.pipelines import ColumnEncoder, StreamingScaler, StreamPipeline
 
-FAST = ("merge", "merge, norma, 3 classes", "project", "quantiles", "one class", "projectron++")
+FAST = (
+    "merge",
+    "merge, norma, 3 classes",
+    "project",
+    "quantiles",
+    "one class",
+    "projectron++",
+    "half-lives, 3 classes",
+    "conformal",
+)
 
 
 def in_plain_python(*arguments):
@@ -258,7 +268,7 @@ class TestPipelines:
                 to_c(pipeline, tmp_path, learn=True)
 
         inner = BSGDClassifier(budget=12, alpha=1e-3, gamma=0.3)
-        refused(StreamPipeline(inner, scale="following", warmup_rows=50))
+        refused(StreamPipeline(inner, scale=StreamingScaler(half_life=1000), warmup_rows=50))
         refused(StreamPipeline(inner, encoder=ColumnEncoder(), warmup_rows=50), (X, {"a": np.array(["b"] * len(X))}))
         waiting = StreamPipeline(inner, warmup_rows=10_000).partial_fit(X, y)
         with pytest.raises(ValueError, match="call flush before"):
@@ -271,7 +281,6 @@ class TestRefusals:
         ("model", "message"),
         [
             (BSGDClassifier(gamma=1.0, budget=None), "with budget=None cannot learn in C"),
-            (BSGDClassifier(gamma=1.0, half_life="auto", budget=8), "with half_life='auto'"),
             (BSGDClassifier(gamma=1.0, average=True, budget=8), "with average"),
             (BSGDClassifier(gamma=1.0, radius=3.0, budget=8), "with radius"),
             (BSGDClassifier(gamma=1.0, calibrate="platt", budget=8), "with calibrate"),

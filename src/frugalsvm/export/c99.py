@@ -12,6 +12,7 @@ from frugalsvm.export.arduino import write_library
 from frugalsvm.export.extraction import plain_model
 from frugalsvm.export.fixed_c.model import check_precision
 from frugalsvm.export.fixed_c.writing import fixed_texts
+from frugalsvm.export.learning_c.around import pipeline_of
 from frugalsvm.export.learning_c.plan import plan_of
 from frugalsvm.export.learning_c.state import state_bytes
 from frugalsvm.export.learning_c.writing import learner_texts
@@ -79,9 +80,11 @@ def to_c(
         numbers.
     learn : bool, default=False
         Whether the model continues to learn in C: `BSGDClassifier`, `BSGDRegressor`, `BSGDOneClassSVM` and
-        `BudgetedPerceptron`, alone or in a `StreamPipeline`, whose scaling stays as it is. All of the learner is in one
-        struct, ``<name>_context``; there are ``<name>_init``, ``_learn``, ``_predict``, ``_scores``, ``_save`` and
-        ``_load``, and `read_state` takes what was learned back to Python. See :ref:`learn-on-the-chip`.
+        `BudgetedPerceptron`, alone or in a `StreamPipeline`, and in a `ConformalClassifier`, `ConformalRegressor` or
+        `ConformalDetector`. Scaling stays as it is, but for ``scale="following"``. All of the learner is in one struct,
+        ``<name>_context``; there are ``<name>_init``, ``_learn``, ``_predict``, ``_scores``, ``_save`` and ``_load``
+        (conformal models also have ``_predict_set`` or ``_predict_interval``), and `read_state` takes what was learned
+        back to Python. See :ref:`learn-on-the-chip`.
     start : {"model", "empty"}, default="model"
         What a learner begins with: the model as it was trained, or none, with its kernel, classes and scaling.
     precision : {"int8", "int16"}, default=None
@@ -117,7 +120,7 @@ def to_c(
         plan = plan_of(estimator)
         _check_size(plan.budget, plan.n_features, state_bytes(plan, dtype))
         if plan.quantile_order is None:
-            warn_of_rounding(plain_model(estimator), dtype)
+            warn_of_rounding(plain_model(pipeline_of(estimator)), dtype)
         header, source = learner_texts(plan, plan if start == "model" else plan.emptied(), name, dtype)
         sketch = plan.kind
     else:

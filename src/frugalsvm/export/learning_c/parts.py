@@ -15,6 +15,7 @@ from frugalsvm.budgeted.perceptrons import Forget, RemoveRandom, RemoveWeakest, 
 from frugalsvm.budgeted.projection import Project
 from frugalsvm.budgeted.projectron import Projectron
 from frugalsvm.core.dense_sources import FEW_FEATURES
+from frugalsvm.core.experts import Experts
 from frugalsvm.core.fastmath import FARTHEST, LOG2E
 from frugalsvm.core.kernels import RBF, ROUNDING, Laplacian, Linear, Matern12, Matern32, Matern52
 from frugalsvm.core.losses import BinaryHinge, MulticlassHinge
@@ -22,7 +23,17 @@ from frugalsvm.core.one_class import OneClass
 from frugalsvm.core.residuals import Residual, Residuals
 from frugalsvm.core.schedules import Forgetting, Implicit, Norma, Pegasos, Perceptron
 
-__all__ = ["Piece", "kernel_piece", "loss_piece", "number_piece", "policy_piece", "schedule_piece", "supported"]
+__all__ = [
+    "Piece",
+    "conformal_piece",
+    "following_piece",
+    "kernel_piece",
+    "loss_piece",
+    "number_piece",
+    "policy_piece",
+    "schedule_piece",
+    "supported",
+]
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
 _STEEPNESS = {Matern12: 1.0, Matern32: 3.0, Matern52: 5.0}
@@ -88,6 +99,7 @@ def kernel_piece(kernel: Any, n_features: int, dtype: np.dtype, *, exact: bool) 
     files = [f"pairs/{pairs}.c", f"pairs/example_{example}.c", f"kernels/{own.name}.c"]
     constants: dict[str, Any] = dict(own.words)
     if exact:
+        files += ["pairs/exact_squared.c"] if own.name in ("rbf", "matern") else []
         files.append(f"kernels/{own.name}_exact.c")
         constants |= {"EXACT_LOWEST": -FARTHEST / LOG2E, **own.exact}
     return Piece(tuple(files), constants, own.reals)
@@ -147,6 +159,16 @@ _LOSSES: dict[type, Any] = {
     MulticlassHinge: lambda loss: Piece(("losses/multiclass_hinge.c",)),
     Residual: _residuals,
     Residuals: _residuals,
+    Experts: lambda loss: Piece(
+        ("losses/experts.c",),
+        tables={"expert_strength": loss.strengths, "expert_clock": loss.clocks},
+        fields=(
+            "uint64_t n_votes, n_wrong; /* rows that the experts voted on; those that the vote was wrong about */",
+            "double share[NAME_N_EXPERTS], usual[NAME_N_EXPERTS]; /* in the vote; usual size of a margin */",
+            "double fade[NAME_N_EXPERTS]; /* what coefficients are still to be multiplied by */",
+        ),
+        state=("losses/experts_state.c", "pass_experts"),
+    ),
     OneClass: lambda loss: Piece(
         ("losses/window.c", "losses/one_class.c"),
         fields=_WINDOW_FIELDS,
@@ -173,6 +195,40 @@ _SCHEDULES: dict[type, Any] = {
     Perceptron: lambda s: ("perceptron", "perceptron", {"ETA0": s.eta0, "MARGIN": s.margin}),
     Implicit: lambda s: ("implicit", "implicit", {"LAMBDA": s.lam, "ETA0": s.eta0}),
 }
+
+
+# --- around the learner -----------------------------------------------------------------------------------------
+
+
+def conformal_piece(conformal: Any, kind: str) -> Piece:
+    """The promise of a conformal estimator; it comes after the decision values."""
+    rate, patience, extrapolates = conformal.promise
+    names = ["reservoir", "extrapolate" if extrapolates else "no_end", "threshold"]
+    names += [kind] if kind == "nothing" else ["open", kind]
+    return Piece(
+        tuple(f"conformal/{name}.c" for name in names),
+        {"CONFORMAL_RATE": rate, "CONFORMAL_PATIENCE": patience},
+        fields=(
+            "uint64_t n_taken, n_judged, n_missed; /* scores, judged rows, and misses */",
+            "double misses_due, threshold_of_scores;",
+            "double ring[NAME_CONFORMAL_WINDOW], ranked[NAME_CONFORMAL_WINDOW]; /* the latest scores, and in order */",
+        ),
+        state=("conformal/state.c", "pass_conformal"),
+    )
+
+
+def following_piece(following: Any) -> Piece:
+    """Statistics of features that follow the stream; they come before rows are scaled."""
+    return Piece(
+        ("rows/follow.c",),
+        {"FOLLOW_CLIP": following.clip, "FOLLOW_CLOCK": following.clock, "FOLLOW_BLOCK": f"{following.block_rows}"},
+        fields=(
+            "uint64_t n_block_rows, row_blocks[NAME_N_FEATURES], row_constant[NAME_N_FEATURES];",
+            "double row_center[NAME_N_FEATURES], row_scale[NAME_N_FEATURES], row_limit[NAME_N_FEATURES];",
+            "double block_mean[NAME_N_FEATURES], block_squares[NAME_N_FEATURES]; /* of the rows of a block so far */",
+        ),
+        state=("rows/follow_state.c", "pass_following"),
+    )
 
 
 # --- policies -------------------------------------------------------------------------------------------------

@@ -10,38 +10,29 @@ from frugalsvm.budgeted.one_class import new_window
 from frugalsvm.budgeted.perceptrons import Forget
 from frugalsvm.budgeted.projection import new_span
 from frugalsvm.core.expansion import new_expansion
+from frugalsvm.core.experts import STANDING, Experts
+from frugalsvm.core.score_reservoir import new_reservoir
 from frugalsvm.estimators.bsgd import BSGDClassifier
 from frugalsvm.estimators.bsgd_one_class import BSGDOneClassSVM
 from frugalsvm.estimators.bsgd_regressor import BSGDRegressor
 from frugalsvm.estimators.perceptron import BudgetedPerceptron
+from frugalsvm.export.learning_c.around import (
+    Conformal,
+    Following,
+    Scaling,
+    before_estimator,
+    conformal_of,
+    learner_of,
+    pipeline_of,
+)
 from frugalsvm.export.learning_c.parts import supported
 from frugalsvm.persist.savable import FOR_PREDICTION
 from frugalsvm.pipelines import StreamPipeline
-from frugalsvm.pipelines.clipping import KNEE
 
-__all__ = ["Plan", "Scaling", "learner_of", "plan_of"]
+__all__ = ["Plan", "plan_of"]
 
 _LEARN = (BSGDClassifier, BSGDRegressor, BSGDOneClassSVM, BudgetedPerceptron)
 _KINDS = {BSGDRegressor: "number", BSGDOneClassSVM: "nothing"}
-
-
-class Scaling(NamedTuple):
-    """How features are scaled: ``(x - center) / scale``, where ``x - center`` is clipped to ``limit``."""
-
-    center: np.ndarray
-    scale: np.ndarray
-    limit: np.ndarray | None
-    is_soft: bool
-
-    @property
-    def tables(self) -> dict[str, np.ndarray]:
-        """What the C code of rows reads."""
-        found = {"row_center": self.center, "row_scale": self.scale}
-        if self.limit is not None and self.is_soft:
-            found |= {"row_knee": KNEE * self.limit, "row_room": self.limit - KNEE * self.limit}
-        elif self.limit is not None:
-            found["row_limit"] = self.limit
-        return found
 
 
 class Plan(NamedTuple):
@@ -59,24 +50,31 @@ class Plan(NamedTuple):
     rate: float = 1.0
     filling: np.ndarray | None = None
     scaling: Scaling | None = None
+    following: Following | None = None
     origin: np.ndarray | None = None
+    conformal: Conformal | None = None
 
     def known_classes(self) -> Any:
         return self.classes
 
     def emptied(self) -> "Plan":
         """The same model before it has learned anything."""
-        policy, before = self.learner.parts.policy, self.expansion
+        policy, loss, before = self.learner.parts.policy, self.learner.parts.loss, self.expansion
         if hasattr(policy, "span"):
             policy = policy._replace(span=new_span(len(before.rows)))
         if isinstance(policy, Forget):
             policy = policy._replace(spoiled=np.zeros(1))
+        if isinstance(loss, Experts):
+            loss = _beginners(loss)
         learner = Learner(
-            self.learner.parts._replace(policy=policy),
+            self.learner.parts._replace(policy=policy, loss=loss),
             new_expansion(self.budget + 1, self.n_features, self.n_outputs, before.rows.dtype),
         )
         window = None if self.window is None else new_window(len(self.window.scores))
-        return self._replace(learner=learner, window=window)
+        conformal = self.conformal
+        if conformal is not None:
+            conformal = conformal._replace(reservoir=new_reservoir(conformal.window))
+        return self._replace(learner=learner, window=window, conformal=conformal)
 
     @property
     def expansion(self) -> Any:
@@ -94,10 +92,16 @@ class Plan(NamedTuple):
     def n_outputs(self) -> int:
         return self.expansion.n_outputs
 
+    @property
+    def experts(self) -> Experts | None:
+        """Those of half_life="auto"."""
+        loss = self.learner.parts.loss
+        return loss if isinstance(loss, Experts) else None
 
-def learner_of(model: Any) -> Any:
-    """The estimator that learns: the last step of a `StreamPipeline`, or the model itself."""
-    return model.estimator_ if isinstance(model, StreamPipeline) else model
+    @property
+    def n_scores(self) -> int:
+        """The decision values of a row: the outputs, of one expert if there are several."""
+        return self.n_outputs if self.experts is None else len(self.experts.values)
 
 
 def plan_of(model: Any) -> Plan:
@@ -110,13 +114,15 @@ def plan_of(model: Any) -> Plan:
     ValueError
         If it has something that does not learn in C.
     """
-    before: dict[str, Any] = {}
-    if isinstance(model, StreamPipeline):
-        before = _before(model)
+    pipeline = pipeline_of(model)
+    before = before_estimator(pipeline) if isinstance(pipeline, StreamPipeline) else {}
     estimator = learner_of(model)
     if not isinstance(estimator, _LEARN):
         names = ", ".join(cls.__name__ for cls in _LEARN)
-        raise TypeError(f"learn=True is for {names}, alone or in a StreamPipeline, not for {type(estimator).__name__}.")
+        raise TypeError(
+            f"learn=True is for {names}, alone or in a StreamPipeline or a conformal estimator, not for "
+            f"{type(estimator).__name__}."
+        )
     check_is_fitted(estimator)
     _refuse(estimator)
     (learner,) = estimator.learners
@@ -126,9 +132,17 @@ def plan_of(model: Any) -> Plan:
         kind,
         learner,
         origin=None if origin is None or origin.is_zero else origin.point,
+        conformal=conformal_of(model, kind, learner.expansion.n_outputs),
         **{"class": _of_classes, "number": _of_numbers, "nothing": _of_nothing}[kind](estimator),
         **before,
     )
+
+
+def _beginners(experts):
+    """Experts that have seen nothing."""
+    standing = np.zeros(len(experts.standing), STANDING)
+    standing["share"], standing["fade"] = 1.0 / len(standing), 1.0
+    return experts._replace(standing=standing, counts=np.zeros_like(experts.counts))
 
 
 def _of_classes(estimator):
@@ -148,30 +162,6 @@ def _of_nothing(estimator):
     return {"window": estimator.score_window, "nu": float(estimator.nu), "rate": float(rate)}
 
 
-def _before(pipeline):
-    """What comes before the estimator of a pipeline."""
-    check_is_fitted(pipeline)
-    if getattr(pipeline, "_held", None) is not None:
-        raise ValueError("The pipeline still holds back its first rows: call flush before it is exported.")
-    refused = {
-        "an encoder": pipeline.encoder_ is not None,
-        "a feature map": pipeline.feature_map is not None,
-        "indicators of missing values": pipeline.indicates,
-        "a drift detector": pipeline.detector is not None,
-        "calibrate=True": bool(pipeline.calibrate),
-        "a scaler with a half_life": getattr(pipeline.scaler_, "half_life", None) is not None,
-    }
-    for what, is_there in refused.items():
-        if is_there:
-            raise ValueError(f"learn=True: a pipeline with {what} cannot learn in C; leave it out.")
-    filler, scaler = pipeline.filler_, pipeline.scaler_
-    before = {} if filler is None else {"filling": filler.statistics_}
-    if scaler is not None:
-        center = scaler.center_ if scaler.centres_ else np.zeros_like(scaler.scale_)
-        before["scaling"] = Scaling(center, scaler.scale_, scaler.limit_, bool(scaler.soft_clip))
-    return before
-
-
 def _refuse(estimator):
     """Refuse what does not learn in C, in a sentence."""
     name = type(estimator).__name__
@@ -181,10 +171,6 @@ def _refuse(estimator):
     refused = {
         "budget=None": (estimator.budget_ is None, "set a budget"),
         "a metric": (estimator.metric_part_ is not None, "use metric=None"),
-        "half_life='auto'": (
-            getattr(estimator, "experts", None) is not None,
-            "set half_life to a number of examples, or to np.inf (a StreamPipeline takes 'auto' for None)",
-        ),
         "average": (getattr(estimator, "average", False) is not False, "use average=False"),
         "radius": (getattr(estimator, "radius", None) is not None, "use radius=None"),
         "class_weight='balanced'": (isinstance(class_weight, str), "use a dict of weights"),

@@ -8,7 +8,8 @@ scale, error_sum                   doubles
 n_seen, n_updates, n_maintenance,
 n_kernel_values, n_slots           8 bytes each
 for each slot in use               row and norm (float or double), coefficients and size (doubles), birth (8 bytes)
-what the policy and the loss keep  the inverse of projections, a random generator, a window of scores
+what the policy and the loss keep  the inverse of projections, a random generator, a window of scores, experts
+what is around the estimator       statistics of the features, if they follow the stream; scores of a conformal model
 checksum                           CRC-32, 4 bytes
 ================================== ===================================================================================
 
@@ -26,9 +27,10 @@ from typing import Any
 import numpy as np
 
 from frugalsvm.budgeted.perceptrons import Forget, RemoveRandom
-from frugalsvm.core.records import as_numbers
 from frugalsvm.estimators.unchanged import prepare_to_learn
-from frugalsvm.export.learning_c.plan import Plan, learner_of, plan_of
+from frugalsvm.export.learning_c.around import Following, Scaling, follow, learner_of, pipeline_of
+from frugalsvm.export.learning_c.kept import LARGEST_COUNT, Reader, kept_of, read_kept
+from frugalsvm.export.learning_c.plan import Plan, plan_of
 from frugalsvm.export.models import checked_dtype
 from frugalsvm.persist.errors import ModelFileError
 
@@ -36,9 +38,7 @@ __all__ = ["bytes_of", "context_bytes", "digest_of", "read_state", "state_bytes"
 
 MAGIC, VERSION = b"FSVM", 1
 _COUNTS = ("n_seen", "n_updates", "n_maintenance", "n_kernel_evals")
-_WINDOW_COUNTS, _WINDOW_SCALARS = ("n_scores", "n_looks"), ("threshold", "offset", "due")
 _DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
-_LARGEST_COUNT = 2**62
 
 
 def write_state(model: Any, *, dtype="float32") -> bytes:
@@ -91,18 +91,20 @@ def read_state(model: Any, state: bytes | str | os.PathLike[str]) -> Any:
     """
     data = state if isinstance(state, bytes) else Path(state).read_bytes()
     plan = plan_of(model)
-    reader = _Reader(_checked(data))
+    reader = Reader(_checked(data))
     digest = reader.bits("<Q")
     dtype = next((each for each in _DTYPES if digest_of(plan, each) == digest), None)
     if dtype is None:
         raise ModelFileError("The state is that of another model: pass the one that was exported.")
     made = copy.deepcopy(model)
-    estimator = learner_of(made)
-    prepare_to_learn(estimator)
+    for each in {id(each): each for each in (made, learner_of(made))}.values():
+        prepare_to_learn(each)
     try:
-        _read_into(plan_of(made), reader, dtype)
+        follows = _read_into(plan_of(made), reader, dtype)
     except (struct.error, IndexError, ValueError) as error:
         raise ModelFileError(f"The state is damaged: {error}.") from error
+    if follows is not None:
+        follow(pipeline_of(made).scaler_, *follows)
     return made
 
 
@@ -128,12 +130,21 @@ def digest_of(plan: Plan, dtype: np.dtype) -> int:
     for part in (parts.kernel, parts.schedule, parts.policy):
         own: dict[str, Any] = {key: value for key, value in part._asdict().items() if np.isscalar(value)}
         numbers.append((type(part).__name__, sorted((key, float(value)) for key, value in own.items())))
+    if plan.scaling is not None and plan.scaling.is_soft:
+        numbers.append("soft")
     digest = hashlib.blake2b(repr(numbers).encode(), digest_size=8)
     arrays = [plan.class_weights, plan.quantile_order, plan.filling, plan.origin]
     arrays += [None if plan.window is None else np.array([len(plan.window.scores)])]
-    arrays += [None] * 3 if plan.scaling is None else list(plan.scaling[:3])
+    if plan.following is not None:
+        arrays += [np.array(plan.following[:3])]
+    else:
+        arrays += [None] * 3 if plan.scaling is None else list(plan.scaling[:3])
     arrays += [None] * 2 if plan.targets is None else list(plan.targets)
-    loss = () if plan.kind == "nothing" else parts.loss
+    if plan.conformal is not None:
+        arrays += [np.array([*plan.conformal.promise, plan.conformal.window])]
+    loss: tuple[Any, ...] = () if plan.kind == "nothing" else parts.loss
+    if plan.experts is not None:
+        loss = (plan.experts.strengths, plan.experts.clocks)
     for array in (*arrays, *map(np.atleast_1d, loss)):
         digest.update(b"-" if array is None else np.asarray(array, np.float64).tobytes())
     digest.update(repr(None if plan.classes is None else plan.classes.tolist()).encode())
@@ -154,6 +165,9 @@ def context_bytes(plan: Plan, dtype: np.dtype) -> int:
     size += 8 if isinstance(plan.learner.parts.policy, RemoveRandom | Forget) else 0
     size += 8 * n_outputs if plan.kind == "number" else 0
     size += 40 + 8 * len(plan.window.scores) if plan.window is not None else 0
+    size += 16 + 24 * len(plan.experts.clocks) if plan.experts is not None else 0
+    size += 8 + 56 * d if plan.following is not None else 0
+    size += 40 + 16 * plan.conformal.window if plan.conformal is not None else 0
     return -(-(size + 4) // 8) * 8
 
 
@@ -164,6 +178,9 @@ def state_bytes(plan: Plan, dtype: np.dtype) -> int:
     size += 16 + 8 * (slots + 1) ** 2 if _span(plan) is not None else 0
     size += 8 if isinstance(plan.learner.parts.policy, RemoveRandom | Forget) else 0
     size += 40 + 8 * len(plan.window.scores) if plan.window is not None else 0
+    size += 16 + 24 * len(plan.experts.clocks) if plan.experts is not None else 0
+    size += 8 + 56 * plan.n_features if plan.following is not None else 0
+    size += 40 + 8 * plan.conformal.window if plan.conformal is not None else 0
     return size
 
 
@@ -185,69 +202,18 @@ def bytes_of(plan: Plan, dtype: np.dtype) -> bytes:
         chunks.append(np.append(rows[j], norms[j]).astype(little).tobytes())
         chunks.append(np.append(expansion.coef[:, j], expansion.sizes[j]).astype("<f8").tobytes())
         chunks.append(struct.pack("<Q", int(expansion.births[j])))
-    chunks += _kept_of(plan)
+    chunks += kept_of(plan)
     data = b"".join(chunks)
     return data + struct.pack("<I", zlib.crc32(data))
 
 
-def _kept_of(plan):
-    """What the policy and the loss keep."""
-    policy, span = plan.learner.parts.policy, _span(plan)
-    if span is not None:
-        n_covered, n_changes = as_numbers(span.state)[0].tolist()
-        yield struct.pack("<2Q", n_covered, n_changes)
-        yield span.inverse[:n_covered, :n_covered].astype("<f8").tobytes()
-    if isinstance(policy, RemoveRandom):
-        yield struct.pack("<Q", int(policy.rng[0]))
-    if isinstance(policy, Forget):
-        yield struct.pack("<d", policy.spoiled[0])
-    if plan.window is not None:
-        counts, scalars = plan.window.counts[0], plan.window.scalars[0]
-        yield struct.pack("<2Q3d", *(int(counts[each]) for each in _WINDOW_COUNTS), *(
-            float(scalars[each]) for each in _WINDOW_SCALARS
-        ))  # fmt: skip
-        yield plan.window.scores[: int(counts["n_scores"])].astype("<f8").tobytes()
-
-
-class _Reader:
-    """Reads one number or array after the other."""
-
-    def __init__(self, data: bytes):
-        self._data, self._position = data, 0
-
-    def bits(self, form: str) -> Any:
-        return self.several(form)[0]
-
-    def several(self, form: str) -> tuple[Any, ...]:
-        found = struct.unpack_from(form, self._data, self._position)
-        self._position += struct.calcsize(form)
-        return found
-
-    def count(self, most: int) -> int:
-        value = self.bits("<Q")
-        if value > most:
-            raise ValueError(f"a count is {value}, above {most}")
-        return value
-
-    def array(self, n: int, dtype: Any = "<f8") -> np.ndarray:
-        values = np.frombuffer(self._data, dtype, n, self._position)
-        self._position += values.nbytes
-        if not np.isfinite(values).all():
-            raise ValueError("a number is not finite")
-        return values
-
-    def end(self) -> None:
-        if self._position != len(self._data):
-            raise ValueError("it is longer than it should be")
-
-
-def _read_into(plan: Plan, reader: _Reader, dtype: np.dtype) -> None:
-    """Write what a device has learned into the arrays of a model."""
+def _read_into(plan: Plan, reader: Reader, dtype: np.dtype) -> tuple[Scaling, Following] | None:
+    """Write what a device has learned into the arrays of a model; returns statistics that have followed the stream."""
     expansion, little = plan.expansion, dtype.newbyteorder("<")
     scale, error_sum = reader.array(2)
     if not scale > 0:
         raise ValueError("its scale is not positive")
-    counts = [reader.count(_LARGEST_COUNT) for _ in _COUNTS]
+    counts = [reader.count(LARGEST_COUNT) for _ in _COUNTS]
     n = reader.count(plan.budget)
     expansion.scalars[0]["scale"], expansion.scalars[0]["error_sum"] = scale, error_sum
     for name, value in zip((*_COUNTS, "n_slots"), (*counts, n), strict=True):
@@ -258,28 +224,8 @@ def _read_into(plan: Plan, reader: _Reader, dtype: np.dtype) -> None:
         expansion.rows[j], expansion.norms[j] = row[:-1], row[-1]
         numbers = reader.array(plan.n_outputs + 1)
         expansion.coef[:, j], expansion.sizes[j] = numbers[:-1], numbers[-1]
-        expansion.births[j] = reader.count(_LARGEST_COUNT)
+        expansion.births[j] = reader.count(LARGEST_COUNT)
     expansion.weights[:, :n] = expansion.coef[:, :n]
-    _read_kept(plan, reader)
+    follows = read_kept(plan, reader)
     reader.end()
-
-
-def _read_kept(plan, reader):
-    policy, span = plan.learner.parts.policy, _span(plan)
-    if span is not None:
-        n_covered, n_changes = reader.count(plan.budget + 1), reader.count(_LARGEST_COUNT)
-        as_numbers(span.state)[0] = n_covered, n_changes
-        span.inverse[:n_covered, :n_covered] = reader.array(n_covered**2).reshape(n_covered, n_covered)
-    if isinstance(policy, RemoveRandom):
-        policy.rng[0] = reader.bits("<Q")
-        if policy.rng[0] == 0:
-            raise ValueError("its random generator is zero")
-    if isinstance(policy, Forget):
-        policy.spoiled[0] = reader.array(1)[0]
-    if plan.window is not None:
-        window = plan.window
-        n_scores = reader.count(_LARGEST_COUNT)
-        window.counts[0]["n_scores"], window.counts[0]["n_looks"] = n_scores, reader.count(n_scores)
-        as_numbers(window.scalars)[0] = reader.array(len(_WINDOW_SCALARS))
-        known = min(n_scores, len(window.scores))
-        window.scores[:known] = reader.array(known)
+    return follows

@@ -1,6 +1,7 @@
-/* Scores of the row at hand, without the scale; its kernel values are left in kernel_row. */
-static void score_row(context *self, real norm)
+/* Scores of the row at hand, without the scale; its kernel values are left in kernel_row. Returns its squared norm. */
+static real score_row(context *self)
 {
+    const real norm = row_norm(self->row);
     slot j;
     int o;
     for (j = 0; j < self->n_slots; ++j)
@@ -11,6 +12,7 @@ static void score_row(context *self, real norm)
             total += weight_of(self, o, j) * self->kernel_row[j];
         self->scores[o] = (double)total;
     }
+    return norm;
 }
 
 /* Write the row to a new last slot, and let the policy make room if that is one too many. */
@@ -19,6 +21,7 @@ static void add_row(context *self, const step_sizes *step, double factor)
     const slot n = self->n_slots;
     double lost;
     int o;
+@settle@
     memcpy(self->rows[n], self->row, sizeof self->row);
     self->norms[n] = step->norm;
     for (o = 0; o < N_OUTPUTS; ++o)
@@ -33,13 +36,13 @@ static void add_row(context *self, const step_sizes *step, double factor)
     }
 }
 
-/* One example of budgeted stochastic gradient descent (Wang, Crammer & Vucetic 2012, Algorithm 1). */
-static void learn_row(context *self, @target@ *wanted, double weight)
+/* One example of budgeted stochastic gradient descent (Wang, Crammer & Vucetic 2012, Algorithm 1): the row at hand,
+   which has this squared norm and was scored. */
+static void learn_row(context *self, real norm, @target@ *wanted, double weight)
 {
     step_sizes step;
     double factor;
-    step.norm = row_norm(self->row);
-    score_row(self, step.norm);
+    step.norm = norm;
     self->n_kernel_values += self->n_slots;
     self->n_seen += 1;
     step.before = self->scale;

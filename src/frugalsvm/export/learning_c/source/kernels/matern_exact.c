@@ -1,15 +1,6 @@
 /* The same with every sum in double. */
 static double exact_kernel(const real *x, const real *z)
 {
-    double product = 0.0, norm_x = 0.0, norm_z = 0.0, squared, s;
-    int f;
-    for (f = 0; f < N_FEATURES; ++f) {
-        const double a = (double)x[f], b = (double)z[f];
-        product += a * b;
-        norm_x += a * a;
-        norm_z += b * b;
-    }
-    squared = norm_x + norm_z - 2.0 * product;
-    s = sqrt(EXACT_SQUARE * (squared > 0.0 ? squared : 0.0));
+    const double s = sqrt(EXACT_SQUARE * exact_squared(x, z));
     return EXACT_BEFORE_EXP(s) * (-s > EXACT_LOWEST ? exp(-s) : 0.0);
 }

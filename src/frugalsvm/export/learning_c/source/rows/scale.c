@@ -1,5 +1,6 @@
 /* The value of a feature in units of its scale. */
-static real scaled(real value, int f)
+static real scaled(const context *self, real value, int f)
 {
+    (void)self;
     return (real)(((double)value - row_center[f]) / row_scale[f]);
 }

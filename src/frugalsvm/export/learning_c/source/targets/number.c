@@ -1,5 +1,6 @@
 int name_learn(name_context *self, const name_real *x, const double *targets)
 {
+    real norm;
     int o;
     for (o = 0; o < N_OUTPUTS; ++o) {
         const double value = targets[NAME_N_TARGETS == 1 ? 0 : o];
@@ -9,24 +10,24 @@ int name_learn(name_context *self, const name_real *x, const double *targets)
     }
     if (take_row(self, x) != NAME_OK)
         return NAME_BAD_ROW;
-    learn_row(self, self->targets, 1.0);
+    norm = score_row(self);
+@judge@
+    learn_row(self, norm, self->targets, 1.0);
+@follow@
     return NAME_OK;
 }
 
 int name_scores(name_context *self, const name_real *x, double *scores)
 {
-    int o;
     if (take_row(self, x) != NAME_OK)
         return NAME_BAD_ROW;
-    score_row(self, row_norm(self->row));
-    for (o = 0; o < N_OUTPUTS; ++o)
-        scores[o] = self->scale * self->scores[o] * target_spread[o] + target_center[o];
-@sort@
+    score_row(self);
+    predictions(self, scores);
     return NAME_OK;
 }
 
 double name_predict(name_context *self, const name_real *x)
 {
     double scores[NAME_N_OUTPUTS];
-    return name_scores(self, x, scores) == NAME_OK ? scores[0] : (double)NAN;
+    return name_scores(self, x, scores) == NAME_OK ? @predicted@ : (double)NAN;
 }

@@ -4,5 +4,5 @@ int name_learn(name_context *self, const name_real *x, const double *targets);
 /* The predictions of a row, NAME_N_OUTPUTS of them. Returns NAME_OK or NAME_BAD_ROW. */
 int name_scores(name_context *self, const name_real *x, double *scores);
 
-/* The first of them, or NaN for a bad row. */
+/* @predicted_in_words@, or NaN for a bad row. */
 double name_predict(name_context *self, const name_real *x);
