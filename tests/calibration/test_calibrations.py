@@ -6,7 +6,14 @@ from scipy.optimize import minimize
 from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import log_loss
 
-from frugalsvm.calibration import METHODS, IsotonicCalibration, PlattCalibration, calibration_for
+from frugalsvm.calibration import (
+    IsotonicCalibration,
+    PlattCalibration,
+    SplineCalibration,
+    calibration_for,
+)
+
+METHODS = ("platt", "spline", "isotonic")
 
 
 def stream(n, n_outputs, seed=0, slope=3.0, slope_below=0.5):
@@ -69,6 +76,57 @@ def test_what_is_told_apart_without_errors_stays_uncertain():
     for n_copies in (1, 50):
         found = PlattCalibration.settled(np.tile(values, (n_copies, 1)), np.tile(values[:, 0] > 0, n_copies))
         assert 0.9 < found.probabilities(np.ones((1, 1)))[0, 1] < 1.0
+
+
+@pytest.mark.parametrize("n_outputs", [1, 4])
+def test_a_spline_is_the_curve_of_the_smallest_loss(n_outputs):
+    values, labels = stream(6_000, n_outputs, seed=10)
+    weights = np.random.default_rng(2).random(len(labels)) + 0.5
+    found = SplineCalibration.settled(values, labels, weights)
+    assert len(found.log_slopes) == 16
+
+    usual = -np.log(np.abs(values).mean())
+
+    def objective(logs):
+        """The loss of all rows, and that slopes are usual and like their neighbors'."""
+        shares = found._replace(log_slopes=logs, n_rows=1e12).probabilities(values)
+        loss = len(labels) * log_loss(labels, shares, sample_weight=weights)
+        return loss + 0.5 * (((logs - usual) ** 2).sum() / 16 + (np.diff(logs) ** 2).sum())
+
+    best = minimize(objective, found.log_slopes, method="L-BFGS-B", options={"ftol": 1e-14})
+    assert objective(found.log_slopes) - best.fun < 1e-3
+    np.testing.assert_allclose(found.log_slopes, best.x, atol=0.02)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 5])
+def test_a_spline_tells_probabilities_of_scores_that_were_fitted_by_squares(n_outputs):
+    """Such scores are about 2 p - 1: near -1 and 1, log odds are no multiples of them."""
+    rng = np.random.default_rng(4)
+    log_odds = 3.0 * rng.normal(size=(12_000, n_outputs))
+    if n_outputs == 1:
+        shares = 1.0 / (1.0 + np.exp(-log_odds))
+        labels = (rng.random(12_000) < shares[:, 0]).astype(int)
+        shares = np.column_stack([1.0 - shares, shares])
+        scores = 2.0 * shares[:, 1:] - 1.0
+    else:
+        shares = np.exp(log_odds)
+        shares /= shares.sum(axis=1, keepdims=True)
+        labels = (shares.cumsum(axis=1) < rng.random((12_000, 1))).sum(axis=1)
+        scores = 2.0 * shares - 1.0
+    errors = {}
+    for method in ("platt", "spline"):
+        found = type(calibration_for(method)).settled(scores[:4_000], labels[:4_000]).probabilities(scores[4_000:])
+        errors[method] = np.abs(found - shares[4_000:]).mean()
+    assert errors["spline"] < 0.6 * errors["platt"]
+
+
+def test_a_spline_follows_a_stream():
+    values, labels = stream(60_000, 1, seed=11)
+    found = SplineCalibration.settled(values[:1_000], labels[:1_000])
+    for start in range(1_000, 60_000, 100):  # the scale of the decision values changes
+        found = found.updated(0.5 * values[start : start + 100], labels[start : start + 100])
+    expected = PlattCalibration(np.log(6.0), 1.0, np.log(1.0), n_rows=1e9).probabilities(0.5 * values[:500])
+    assert np.abs(found.probabilities(0.5 * values[:500]) - expected).mean() < 0.03
 
 
 def test_isotonic_is_that_of_scikit_learn_between_the_ends():

@@ -12,7 +12,7 @@ from frugalsvm.arrays.namespace import HOST
 from frugalsvm.auto._machine import AutoMachine, ones
 from frugalsvm.auto._saved import AUTO
 from frugalsvm.auto.tables import looks_continuous
-from frugalsvm.calibration import MOST_ROWS, PlattCalibration
+from frugalsvm.calibration import MOST_ROWS, SplineCalibration
 from frugalsvm.estimators.asset import ASSETClassifier
 from frugalsvm.estimators.caller_warnings import warn_caller
 from frugalsvm.estimators.local_svc import LocalSVC
@@ -137,7 +137,7 @@ class AutoSVC(ClassifierMixin, AutoMachine):
     def _calibration(self, task, last):
         some = np.arange(0, len(last.rows), -(-len(last.rows) // MOST_ROWS))
         index = last.rows[some]
-        return PlattCalibration.settled(
+        return SplineCalibration.settled(
             last.scores[some], task.labels[index].astype(np.int64), task.weights[index].astype(np.float64)
         )
 

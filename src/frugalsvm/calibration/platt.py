@@ -21,16 +21,14 @@ import numpy as np
 
 from frugalsvm._stored import NOT_NEGATIVE, stored
 from frugalsvm.calibration.agreement import of_several, of_two
+from frugalsvm.calibration.slopes import LARGEST_LOG, LARGEST_STEP, derivatives, parts_of, settled_slopes
 
 __all__ = ["MEMORY", "PlattCalibration"]
 
 MEMORY = 10_000.0  # rows after which a share of 1/e of the information is left
-LARGEST_STEP = 0.5  # of the logarithm of a slope, for one batch
-LARGEST_LOG = 30.0
-PASSES = 50
 _LEAST_INFORMATION = 1e-12
 _SO_MANY = 1e17  # rows that there is no doubt
-_TIE = 1.0  # information at the beginning that the slopes are equal; that each is usual is 1
+_AT_ZERO = np.zeros(1)  # where the slope changes
 
 
 def _with_two_slopes(fields: dict[str, Any]) -> dict[str, Any]:
@@ -45,9 +43,8 @@ def _with_two_slopes(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Derivatives(NamedTuple):
-    """Log loss of rows; its gradient with respect to the logarithms of both slopes, and its Fisher information."""
+    """Gradient of the log loss of rows with respect to the logarithms of both slopes, and its Fisher information."""
 
-    loss: float
     above: float
     below: float
     fisher: float
@@ -134,26 +131,10 @@ class PlattCalibration(NamedTuple):
 
         Before anything is known, slopes are such that usual decision values become about 1, and about equal.
         """
-        start = _limited(-math.log(max(float(np.abs(values).mean()), math.exp(-LARGEST_LOG))))
-        if weights is not None:
-            weights = weights / max(float(weights.mean()), 1e-300)
-        now, found = cls(start, 1.0, start), None
-        for _ in range(PASSES):
-            found = found or _with_prior(_derivatives(now, values, labels, weights), now, start)
-            step, step_below = _newton_step(found.above, found.below, *found[3:])
-            moved, there = now, found
-            for factor in (1.0, 0.5, 0.25, 0.125):  # a step may be too long: the loss is not convex
-                slope, below = _limited(now.log_slope - factor * step), now.log_slope_below - factor * step_below
-                moved = now._replace(log_slope=slope, log_slope_below=_limited(below))
-                there = _with_prior(_derivatives(moved, values, labels, weights), moved, start)
-                if there.loss <= found.loss:
-                    break
-            now, found = moved, there
-            if max(abs(step), abs(step_below)) < 1e-6:
-                break
-        information, below, shared = found[3:]
+        logs, information = settled_slopes(values, labels, weights, _AT_ZERO, usual=1.0, tie=1.0)
         n_rows = float(min(len(labels), MEMORY))
-        return cls(now.log_slope, information, now.log_slope_below, below, shared, n_rows)
+        (below, shared), (_, above) = information.tolist()
+        return cls(float(logs[1]), above, float(logs[0]), below, shared, n_rows)
 
     def for_prediction(self) -> "PlattCalibration":
         """What predictions need of it."""
@@ -212,47 +193,13 @@ def _newton_step(gradient, gradient_below, information, below, shared) -> tuple[
     )
 
 
-def _with_prior(found: _Derivatives, now: PlattCalibration, usual: float) -> _Derivatives:
-    """With what is known before: slopes are usual, and equal."""
-    above, below = now.log_slope - usual, now.log_slope_below - usual
-    apart = above - below
-    return _Derivatives(
-        found.loss + 0.5 * (above**2 + below**2 + _TIE * apart**2),
-        found.above + above + _TIE * apart,
-        found.below + below - _TIE * apart,
-        found.fisher + 1.0 + _TIE,
-        found.fisher_below + 1.0 + _TIE,
-        found.fisher_shared - _TIE,
-    )
-
-
 def _derivatives(calibration: PlattCalibration, values, labels, weights) -> _Derivatives:
-    """Summed over the rows. Scaled values are their own derivatives with respect to the logarithms of slopes."""
-    above = calibration.slope * np.maximum(values, 0.0)
-    below = calibration.slope_below * np.minimum(values, 0.0)
-    if values.shape[1] == 1:
-        sign = np.where(labels == 1, 1.0, -1.0)
-        above, below = above[:, 0], below[:, 0]
-        margin = sign * (above + below)
-        wrong = 0.5 * (1.0 - np.tanh(0.5 * margin))
-        spread = wrong * (1.0 - wrong)
-        losses = np.logaddexp(0.0, -margin)
-        terms = (losses, -sign * wrong * above, -sign * wrong * below, spread * above**2, spread * below**2)
-        return _Derivatives(*_sums(terms, weights), 0.0)
-    rows, scaled = np.arange(len(labels)), above + below
-    scaled -= scaled.max(axis=1, keepdims=True)
-    shares = np.exp(scaled)
-    totals = shares.sum(axis=1, keepdims=True)
-    shares /= totals
-    losses = np.log(totals[:, 0]) - scaled[rows, labels]
-    mean, mean_below = (shares * above).sum(axis=1), (shares * below).sum(axis=1)
-    squares, squares_below = (shares * above**2).sum(axis=1) - mean**2, (shares * below**2).sum(axis=1) - mean_below**2
-    terms = (losses, mean - above[rows, labels], mean_below - below[rows, labels], squares, squares_below)
-    return _Derivatives(*_sums((*terms, -mean * mean_below), weights))  # no value is above and below zero
-
-
-def _sums(terms, weights) -> list[float]:
-    return [float(each.sum() if weights is None else each @ weights) for each in terms]
+    """Summed over the rows."""
+    slopes = np.array([calibration.slope_below, calibration.slope])
+    found = derivatives(parts_of(np.asarray(values, np.float64), _AT_ZERO) * slopes, labels, weights)
+    (fisher_below, fisher_shared), (_, fisher) = found.information.tolist()
+    below, above = found.gradient.tolist()
+    return _Derivatives(above, below, fisher, fisher_below, fisher_shared)
 
 
 def _of_one_output(calibration, values, label) -> _Derivatives:
@@ -262,8 +209,8 @@ def _of_one_output(calibration, values, label) -> _Derivatives:
     wrong = _sigmoid(-sign * scaled)
     gradient, fisher = -sign * wrong * scaled, scaled * scaled * wrong * (1.0 - wrong)
     if value >= 0:
-        return _Derivatives(0.0, gradient, 0.0, fisher, 0.0, 0.0)
-    return _Derivatives(0.0, 0.0, gradient, 0.0, fisher, 0.0)
+        return _Derivatives(gradient, 0.0, fisher, 0.0, 0.0)
+    return _Derivatives(0.0, gradient, 0.0, fisher, 0.0)
 
 
 def _of_one_row(calibration, values, label) -> _Derivatives:
@@ -278,7 +225,7 @@ def _of_one_row(calibration, values, label) -> _Derivatives:
     mean_below = sum(share * low for share, low in zip(shares, below, strict=True)) / total
     squares = sum(share * high**2 for share, high in zip(shares, above, strict=True)) / total - mean**2
     squares_below = sum(share * low**2 for share, low in zip(shares, below, strict=True)) / total - mean_below**2
-    return _Derivatives(0.0, mean - above[label], mean_below - below[label], squares, squares_below, -mean * mean_below)
+    return _Derivatives(mean - above[label], mean_below - below[label], squares, squares_below, -mean * mean_below)
 
 
 def _sigmoid(value: float) -> float:

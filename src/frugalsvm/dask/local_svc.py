@@ -18,7 +18,7 @@ class DaskLocalSVC(CellsOnCluster, local=LocalSVC, without=["budget", "tree", "r
 
     Parameters
     ----------
-    calibrate : {"platt", "isotonic"} or None, default="platt"
+    calibrate : {"platt", "spline", "isotonic"} or None, default="spline"
         How to calibrate `predict_proba` with leave-one-out scores, see :ref:`calibration`.
 
     Attributes

@@ -11,6 +11,7 @@ from frugalsvm.core.outputs import n_outputs_for, signs
 from frugalsvm.estimators._base import ScoreClassifier, predicted_labels
 from frugalsvm.estimators._learned_rows import places_in
 from frugalsvm.estimators._local_saved import LOCAL
+from frugalsvm.estimators.constraints import constraints, one_of
 from frugalsvm.estimators.fit_warnings import warn_if_poor_left_out
 from frugalsvm.estimators.local_machine import LocalMachine
 from frugalsvm.estimators.parameters import documented, keep_parameters
@@ -51,7 +52,7 @@ class LocalSVC(ScoreClassifier, LocalMachine):
         As in `sklearn.svm.SVC`, with squared errors: large values fit the rows more closely. "auto" is chosen by
         leave-one-out errors on some cells.
     class_weight : dict, "balanced" or None, default=None
-    calibrate : {"platt", "isotonic"} or None, default="platt"
+    calibrate : {"platt", "spline", "isotonic"} or None, default="spline"
         How to calibrate `predict_proba` with leave-one-out scores, see :ref:`calibration`.
 
     Attributes
@@ -84,6 +85,8 @@ class LocalSVC(ScoreClassifier, LocalMachine):
     True
     """
 
+    _constraints = constraints(calibrate=one_of(("platt", "spline", "isotonic", None)))
+
     def __init__(
         self,
         C: float | str = "auto",
@@ -98,7 +101,7 @@ class LocalSVC(ScoreClassifier, LocalMachine):
         tree="rows",
         ranges: Any = None,
         class_weight: Any = None,
-        calibrate: str | None = "platt",
+        calibrate: str | None = "spline",
         budget: str | None = None,
         memory="4GB",
         copy_X=True,
