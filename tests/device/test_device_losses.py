@@ -7,6 +7,7 @@ from device_support import LOSSES as COMMON_LOSSES
 
 from frugalsvm.lowrank.backends.torch import Torch
 from frugalsvm.lowrank.duality import balanced, conjugate_sums, sides_of
+from frugalsvm.compiling.crew import ALONE
 from frugalsvm.lowrank.losses.compiled import differentiate
 from frugalsvm.lowrank.problem import Problem
 from frugalsvm.lowrank.targets import class_targets
@@ -35,7 +36,8 @@ def test_slopes_and_curvatures(arrays, rows, name, width):
     (targets, scores, _, _), there = rows(name, arrays)
     found = [arrays.host(each) for each in LOSSES[name].derivatives(arrays.xp, width, *there[:2])]
     slopes, curvatures = np.empty((2, 2, 400), np.float32)
-    differentiate(LOSSES[name], width, 0.0, targets, scores, np.ones(400, np.float32), 0, 400, slopes, curvatures)
+    weights, edges = np.ones(400, np.float32), np.array([0, 400])
+    differentiate(ALONE, LOSSES[name], width, 0.0, targets, scores, weights, edges, slopes, curvatures)
     np.testing.assert_allclose(found[0], slopes, rtol=1e-4, atol=1e-6)
     np.testing.assert_allclose(found[1], curvatures, rtol=1e-4, atol=1e-5 / width)
 

@@ -16,6 +16,7 @@ from frugalsvm.checks import check_estimator
 from frugalsvm.compiling.functions import INTERPRETED
 from frugalsvm.datasets import make_checkerboard
 from frugalsvm.export import to_c
+from frugalsvm.compiling.crew import ALONE
 from frugalsvm.lowrank.losses.compiled import differentiate, total_losses
 from frugalsvm.persist import register
 
@@ -139,10 +140,11 @@ class TestLoss:
         shares = np.where(errors > 0, 0.1, 0.9)
         loss = expectile()
         np.testing.assert_allclose(loss.values(np, targets, scores), shares * errors**2, atol=1e-6)
-        total, (slopes, curvatures) = np.empty(1), np.empty((2, 1, 40), np.float32)
-        total_losses(loss, targets[None], scores[None], weights, 0, 40, total)
-        assert total[0] == pytest.approx((shares * errors**2).sum(), rel=1e-5)
-        differentiate(loss, 0.1, 0.0, targets[None], scores[None], weights, 0, 40, slopes, curvatures)
+        total, (slopes, curvatures) = np.empty((1, 1)), np.empty((2, 1, 40), np.float32)
+        edges = np.array([0, 40])
+        total_losses(ALONE, loss, targets[None], scores[None], weights, edges, total)
+        assert total[0, 0] == pytest.approx((shares * errors**2).sum(), rel=1e-5)
+        differentiate(ALONE, loss, 0.1, 0.0, targets[None], scores[None], weights, edges, slopes, curvatures)
         for found in ((slopes[0], curvatures[0]), loss.derivatives(np, 0.1, targets, scores)):
             np.testing.assert_allclose(found[0], 2 * shares * errors, atol=1e-6)
             np.testing.assert_allclose(found[1], 2 * shares, atol=1e-6)

@@ -14,6 +14,7 @@ from sklearn.svm import SVC, SVR, LinearSVC
 from frugalsvm.lowrank.continuation import certified, solve
 from frugalsvm.lowrank.duality import lower_bounds
 from frugalsvm.lowrank.hessian import Hessian, conjugate_gradients
+from frugalsvm.compiling.crew import ALONE
 from frugalsvm.lowrank.losses.compiled import along_lines, differentiate
 from frugalsvm.lowrank.options import Options
 from frugalsvm.lowrank.problem import Sample, Slopes
@@ -73,8 +74,8 @@ class TestDerivatives:
         n = len(a.scores)
         targets, scores, weights = (x.astype(np.float32) for x in (a.targets, a.scores, a.weights))
         slopes, curvatures = np.empty((2, 1, n), np.float32)
-        for rows in ((0, n // 3), (n // 3, n)):
-            differentiate(LOSSES[loss], width, cut, targets[None], scores[None], weights, *rows, slopes, curvatures)
+        edges = np.array([0, n // 3, n])
+        differentiate(ALONE, LOSSES[loss], width, cut, targets[None], scores[None], weights, edges, slopes, curvatures)
         return slopes[0], curvatures[0]
 
     @each_loss
@@ -121,9 +122,11 @@ class TestDerivatives:
         a, width = self.arrays(loss), 0.1
         changes = a.rng.normal(size=len(a.scores))
         targets, scores, moves = (np.tile(x.astype(np.float32), (2, 1)) for x in (a.targets, a.scores, changes))
-        sums, steps, active = np.empty((2, 2)), np.array([step, np.nan]), np.array([True, False])
+        parts, steps, active = np.empty((2, 2, 2)), np.array([step, np.nan]), np.array([True, False])
         weights, n = a.weights.astype(np.float32), len(a.scores)
-        along_lines(LOSSES[loss], width, targets, scores, moves, weights, steps, active, 0, n, sums)
+        edges = np.array([0, n // 4, n])
+        along_lines(ALONE, LOSSES[loss], width, targets, scores, moves, weights, steps, active, edges, parts)
+        sums = parts.sum(axis=0)
         assert not sums[:, 1].any()
         found = tuple(sums[:, 0])
         a.scores = a.scores + step * changes

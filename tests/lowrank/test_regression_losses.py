@@ -9,6 +9,7 @@ from frugalsvm.core.kernels import RBF
 from frugalsvm.lowrank.backends.compiled import stored_rows
 from frugalsvm.lowrank.continuation import solve
 from frugalsvm.lowrank.losses import Huber, Pinball, Squared
+from frugalsvm.compiling.crew import ALONE
 from frugalsvm.lowrank.losses.compiled import along_lines, differentiate, total_losses
 from frugalsvm.lowrank.nystroem import new_nystroem
 from frugalsvm.lowrank.options import Options
@@ -21,6 +22,7 @@ LOSSES = {"huber": Huber(0.3), "squared": Squared(), "pinball": Pinball(np.array
 PARAMETERS = {"huber": (0.3, 0.3), "squared": (None, None), "pinball": (0.2, 0.7)}
 each_loss = pytest.mark.parametrize("name", oracle.NAMES)
 N = 400
+EDGES = np.array([0, N])
 
 
 @pytest.fixture
@@ -42,15 +44,15 @@ class TestFormulas:
         targets, scores, weights = numbers
         values = expected(oracle.loss_value, name, targets, scores)
         np.testing.assert_allclose(LOSSES[name].values(np, targets, scores), values, atol=1e-5)
-        totals = np.empty(2)
-        total_losses(LOSSES[name], targets, scores, weights, 0, N, totals)
-        np.testing.assert_allclose(totals, values @ weights, rtol=1e-5)
+        totals = np.empty((2, 2))
+        total_losses(ALONE, LOSSES[name], targets, scores, weights, np.array([0, N // 3, N]), totals)
+        np.testing.assert_allclose(totals.sum(axis=0), values @ weights, rtol=1e-5)
 
     @each_loss
     def test_slopes_without_smoothing(self, name, numbers):
         targets, scores, weights = numbers
         slopes, curvatures = np.empty((2, 2, N), np.float32)
-        differentiate(LOSSES[name], 1e-4, 0.0, targets, scores, weights, 0, N, slopes, curvatures)
+        differentiate(ALONE, LOSSES[name], 1e-4, 0.0, targets, scores, weights, EDGES, slopes, curvatures)
         away = np.abs(targets - scores) > 5e-3  # smoothing shows at the kink
         slope = weights * expected(oracle.slope, name, targets, scores)
         np.testing.assert_allclose(slopes[away], slope[away], atol=1e-5)
@@ -66,7 +68,7 @@ class TestFormulas:
             return loss.values(np, targets, scores + step) + loss.smoothing_excess(np, targets, scores + step, width)
 
         slopes, curvatures = np.empty((2, 2, N), np.float32)
-        differentiate(loss, width, 0.0, *numbers[:2], ones, 0, N, slopes, curvatures)
+        differentiate(ALONE, loss, width, 0.0, *numbers[:2], ones, EDGES, slopes, curvatures)
         below, at, above = smoothed(-h), smoothed(0.0), smoothed(h)
         bends = np.abs(np.abs(targets - scores) - max(width, 0.3)) < 2 * h  # where Huber's square ends
         np.testing.assert_allclose(slopes, (above - below) / (2 * h), atol=1e-3)
@@ -83,13 +85,13 @@ class TestFormulas:
     def test_along_a_line(self, name, numbers):
         targets, scores, weights = numbers
         changes = np.random.default_rng(1).normal(size=(2, N)).astype(np.float32)
-        sums, steps = np.empty((2, 2)), np.array([0.3, 2.0])
-        args = targets, scores, changes, weights, steps, np.ones(2, bool), 0, N, sums
-        along_lines(LOSSES[name], 0.1, *args)
+        sums, steps = np.empty((1, 2, 2)), np.array([0.3, 2.0])
+        args = targets, scores, changes, weights, steps, np.ones(2, bool), EDGES, sums
+        along_lines(ALONE, LOSSES[name], 0.1, *args)
         moved = scores + np.float32(steps[:, None]) * changes
         slopes, curvatures = LOSSES[name].derivatives(np, 0.1, targets, moved)
-        np.testing.assert_allclose(sums[0], (slopes * changes) @ weights, rtol=1e-3, atol=0.01)
-        np.testing.assert_allclose(sums[1], (curvatures * changes**2) @ weights, rtol=1e-3, atol=0.05)
+        np.testing.assert_allclose(sums[0, 0], (slopes * changes) @ weights, rtol=1e-3, atol=0.01)
+        np.testing.assert_allclose(sums[0, 1], (curvatures * changes**2) @ weights, rtol=1e-3, atol=0.05)
 
     @each_loss
     def test_no_dual_value_is_above_the_loss(self, name, numbers):

@@ -62,6 +62,7 @@ NOT_COMPILED = (
 )
 # The files and folders in those folders that are compiled after all.
 COMPILED_THERE = (
+    "compiling/crew.py",
     "compiling/functions.py",
     "compiling/in_place.py",
     "compiling/instructions.py",

@@ -22,7 +22,16 @@ from threadpoolctl import ThreadpoolController
 
 from frugalsvm.exceptions import ParameterError
 
-__all__ = ["ONE_THREAD", "Threads", "all_cores_unless", "blas_threads", "row_blocks", "thread_count"]
+__all__ = [
+    "ONE_THREAD",
+    "Threads",
+    "all_cores_unless",
+    "blas_threads",
+    "is_at_work",
+    "row_blocks",
+    "thread_count",
+    "usable_cores",
+]
 
 
 WORTH_A_THREAD = 4e6  # multiplications, about 0.1 ms: a product that waits for several threads takes 0.02 ms longer
@@ -57,11 +66,15 @@ def _n_cores() -> int:
     """
     if _has_one_core():
         return 1
-    cores = _usable_cores(os.environ.get("LOKY_MAX_CPU_COUNT"))
-    if hasattr(os, "sched_getaffinity"):
-        cores = min(cores, len(os.sched_getaffinity(0)))
+    cores = usable_cores()
     share = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()  # "4,2" is for nested regions
     return min(cores, int(share)) if share.isdecimal() and int(share) > 0 else cores
+
+
+def usable_cores() -> int:
+    """The cores on which threads of this process may run."""
+    cores = _usable_cores(os.environ.get("LOKY_MAX_CPU_COUNT"))
+    return min(cores, len(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else cores
 
 
 @cache  # joblib reads files of the system for it
@@ -202,6 +215,11 @@ class _Pool:
 _pool, _here = _Pool(), threading.local()
 
 
+def is_at_work() -> bool:
+    """Whether this thread works for another one: what it does should not be divided once more."""
+    return getattr(_here, "is_working", False)
+
+
 class Threads:
     """A number of threads to run blocks on, the calling one among them."""
 
@@ -215,7 +233,7 @@ class Threads:
         takes which item is left to chance: results must not depend on it.
         """
         n_helpers = min(self.count, len(items)) - 1
-        if n_helpers < 1 or getattr(_here, "is_working", False):
+        if n_helpers < 1 or is_at_work():
             return [function(item) for item in items]
         job = _Job(function, items, shares)
         _pool.offer(job, n_helpers)
@@ -235,7 +253,7 @@ class Threads:
         It is over when ``function(0)`` is: that must know when the others have done their part, and do all of it where
         no other helps. So the results need not wait until sixteen threads have had Python's lock once more.
         """
-        n_helpers = 0 if getattr(_here, "is_working", False) else min(self.count, count) - 1
+        n_helpers = 0 if is_at_work() else min(self.count, count) - 1
         job = _Job(function, range(1, n_helpers + 1))
         if n_helpers > 0:
             _pool.offer(job, n_helpers)

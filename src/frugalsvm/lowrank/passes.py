@@ -4,12 +4,14 @@ How rows are cut into blocks that are summed depends on their number and size al
 order, so that they are the same on however many threads they are made. Matrix products in a pass use one thread each.
 """
 
+from functools import lru_cache
 from math import isqrt
 
 import numpy as np
 
-from frugalsvm.compiling.threads import ONE_THREAD, Threads, row_blocks
-from frugalsvm.lowrank.row_products import LOWER, TILE, UPPER, WHOLE, add_up, write_scores
+from frugalsvm.compiling.crew import Crew
+from frugalsvm.compiling.threads import ONE_THREAD, Threads, row_blocks, usable_cores
+from frugalsvm.lowrank.row_products import LOWER, TILE, UPPER, WHOLE, add_up, new_sums_work, write_scores
 
 __all__ = ["ONE_AFTER_ANOTHER", "PRODUCTS_PER_NUMBER", "ChosenRows", "CurvedSums", "Passes", "TwoTriangles"]
 
@@ -18,16 +20,23 @@ _LEAST_NUMBERS = 2**19  # in a block
 _LEAST_PRODUCTS = 2**18  # likewise, where a number takes next to no time
 _NO_INDEX = np.zeros(0, np.int64)
 PRODUCTS_PER_NUMBER = 8  # products in matrices, in the time that it takes to read a number from memory
-_SMALL = 2**18  # numbers of a matrix that one thread multiplies as fast as several
 _STRIDED = 4  # numbers in the same time, where they are not read in the order in which they lie
 _WORTH_A_THREAD = 2**17  # numbers that are read while a thread is woken, or waits for Python's lock
+_LEAST_SHARED = 2**14  # numbers of a part for the crew
+_STEP = 64  # rows: loops round what is left over after whole vectors in another way, which must always be the same rows
+_PARTS_EACH = 4  # for each thread: some are busy with something else
 
 
 class Passes:
-    """Passes over rows, on some threads."""
+    """Passes over rows, on some threads.
+
+    Those in compiled code are shared by a crew, all others are calls from Python.
+    """
 
     def __init__(self, threads: Threads = ONE_THREAD):
         self.threads = threads
+        # More threads than cores only wait for each other.
+        self.crew = Crew(min(threads.count, usable_cores()) if threads.count > 1 else 1)
 
     def run(self, function, n_rows, cost, *, most=None, least=_LEAST_NUMBERS):
         """What a function makes of each block of rows, in their order.
@@ -51,23 +60,23 @@ class Passes:
         """A function of each item, without results; all together they are ``n_products`` products of two numbers."""
         self.worthwhile(n_products // PRODUCTS_PER_NUMBER).run(function, items)
 
-    def scores(self, rows, vectors):
-        """``vectors @ rows.T`` in their type."""
+    def scores(self, rows, vectors, form=WHOLE):
+        """``vectors @ rows.T`` in their type; ``form`` tells where rows have numbers that are not zero."""
         (n_rows, width), n_outputs = rows.shape, len(vectors)
-        out, vectors = np.empty((n_outputs, n_rows), rows.dtype), np.ascontiguousarray(vectors)
-
-        def by_library(block):
-            np.matmul(vectors, rows[block].T, out=out[:, block])
-
-        def compiled(block):
-            write_scores(rows, WHOLE, vectors, block.start, block.stop, out)
-
-        # Of rows, one score each is read at the speed of memory by the library; not so several. Landmarks come in
-        # float64: while NumPy multiplies with a matrix of so few rows, it keeps Python's lock.
-        is_compiled = n_outputs > 1 if rows.dtype == np.float32 else rows.size > _SMALL
-        fill = compiled if is_compiled else by_library
-        self.each(fill, n_rows, width * rows.itemsize // 4 * _shared(n_outputs))
+        out = np.empty((n_outputs, n_rows), rows.dtype)
+        numbers = n_rows * width * rows.itemsize // 4 * _shared(n_outputs) // (1 if form == WHOLE else 2)
+        edges = self.edges(n_rows, numbers, TILE)
+        self.crew.run(write_scores, numbers, rows, form, np.ascontiguousarray(vectors), edges, out)
         return out
+
+    def edges(self, n_rows, numbers, step=_STEP):
+        """Where rows are cut for the crew, if it does not matter where: into a few parts for each thread."""
+        most = min(_PARTS_EACH * self.crew.count, int(numbers) // _LEAST_SHARED) if self.crew.count > 1 else 1
+        return _edges(n_rows, most, 1, step)
+
+    def fixed_edges(self, n_rows, cost, least=_LEAST_NUMBERS):
+        """Where rows are cut that are summed: wherever they are, on any number of threads."""
+        return _edges(n_rows, _BLOCKS, -(-least // cost), 1)
 
     def transposed(self, matrix):
         """The transposed matrix, in memory of its own."""
@@ -87,38 +96,23 @@ class Passes:
 
 
 class _Sums:
-    """Sums over blocks of rows, see `add_up`; memory and arguments are made once, for many sums of the same rows.
-
-    Blocks are as many as they are for any number of threads. A thread takes several of them in one call: while many
-    threads wait for Python's lock, each call counts.
-    """
+    """Sums over blocks of rows, see `add_up`; memory is made once, for many sums of the same rows."""
 
     def __init__(self, passes, rows, index, weights, vectors, shifts):
-        n_outputs, n_rows = weights.shape
-        width = rows.shape[1]
-        blocks = row_blocks(n_rows, _BLOCKS, least=-(-_LEAST_PRODUCTS // width))
-        edges = np.array([0, *(block.stop for block in blocks)])
-        self._totals, self._weight_totals = (
-            np.empty((len(blocks), n_outputs, width)),
-            np.empty((len(blocks), n_outputs)),
-        )
-        self._threads = passes.worthwhile(n_rows * width * _shared(n_outputs))
-        self._arguments = [
-            (
-                rows, index, vectors, shifts, weights, edges, part.start, part.stop, np.empty(2 * TILE, np.int64),
-                np.empty(TILE, np.float32), np.empty((n_outputs, width), np.float32), self._totals, self._weight_totals,
-            )
-            for part in row_blocks(len(blocks), self._threads.count)
-        ]  # fmt: skip
+        (n_outputs, n_rows), width = weights.shape, rows.shape[1]
+        edges = passes.fixed_edges(n_rows, width, _LEAST_PRODUCTS)
+        n_blocks = len(edges) - 1
+        self._crew, self._shape, self._numbers = passes.crew, (n_outputs, width), n_rows * width * _shared(n_outputs)
+        self._arguments = (
+            rows, index, vectors, shifts, weights, edges, new_sums_work(n_blocks, n_outputs, width),
+            np.empty((n_blocks, n_outputs, width)), np.empty((n_blocks, n_outputs)),
+        )  # fmt: skip
 
     def __call__(self):
         """Both in float64, ``(n_outputs, width)`` and ``(n_outputs, 1)``."""
-        self._threads.run(_add_up, self._arguments)
-        return self._totals.sum(axis=0), self._weight_totals.sum(axis=0)[:, None]
-
-
-def _add_up(arguments):
-    add_up(*arguments)
+        sums, totals = np.empty(self._shape), np.empty(self._shape[0])
+        self._crew.run(add_up, self._numbers, *self._arguments, sums, totals)
+        return sums, totals[:, None]
 
 
 class CurvedSums:
@@ -165,23 +159,16 @@ class TwoTriangles:
         self._upper = passes.transposed(self._lower)
 
     def __call__(self, vectors):
-        middle = self._scores(self._lower, LOWER, np.ascontiguousarray(vectors, np.float32))
-        return self._scores(self._upper, UPPER, middle)
-
-    def _scores(self, rows, form, vectors):
-        size, n_outputs = len(rows), len(vectors)
-        out = np.empty((n_outputs, size), np.float32)
-        threads = self._passes.worthwhile(rows.size // 2 * _shared(n_outputs))
-
-        def fill(block):
-            write_scores(rows, form, vectors, block.start, block.stop, out)
-
-        # More blocks than threads: they are not alike.
-        threads.run(fill, row_blocks(size, 1 if threads.count == 1 else 4 * threads.count))
-        return out
+        middle = self._passes.scores(self._lower, vectors.astype(np.float32), LOWER)
+        return self._passes.scores(self._upper, middle, UPPER)
 
 
 ONE_AFTER_ANOTHER = Passes()
+
+
+@lru_cache(64)
+def _edges(n_rows, count, least, step):
+    return np.array([0, *(block.stop for block in row_blocks(n_rows, count, least=max(least, 1), step=step))])
 
 
 def _shared(n_outputs):

@@ -9,9 +9,12 @@ Rows are independent: a score is the same whatever rows are computed with it. Su
 then in float64.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
-from frugalsvm.compiling.functions import entry, inlined
+from frugalsvm.compiling.crew import share
+from frugalsvm.compiling.functions import entry, inlined, separate
 
 __all__ = [
     "FLUSH",
@@ -19,11 +22,14 @@ __all__ = [
     "TILE",
     "UPPER",
     "WHOLE",
+    "SumsWork",
     "add_block",
     "add_up",
     "flush",
+    "new_sums_work",
     "rows_in_cache",
     "tile_scores",
+    "write_part",
     "write_scores",
 ]
 
@@ -31,8 +37,23 @@ TILE = 4  # rows
 LOWER, WHOLE, UPPER = -1, 0, 1  # where a matrix has numbers that are not zero
 FLUSH = 256  # rows summed in float32 before the sum goes to float64
 CACHED = 2**17  # numbers that stay in the cache
+COLUMNS = 128  # of sums that are added up at a time
 
 _ZERO = np.float32(0.0)
+
+
+class SumsWork(NamedTuple):
+    """Memory for each part of `add_up`."""
+
+    places: np.ndarray  # (n_parts, 2 * TILE)
+    tile: np.ndarray  # (n_parts, TILE) float32
+    sums: np.ndarray  # (n_parts, n_outputs, width) float32
+
+
+def new_sums_work(n_parts, n_outputs, width):
+    """New memory for `add_up`."""
+    places, tile = np.empty((n_parts, 2 * TILE), np.int64), np.empty((n_parts, TILE), np.float32)
+    return SumsWork(places, tile, np.empty((n_parts, n_outputs, width), np.float32))
 
 
 @inlined
@@ -57,19 +78,38 @@ def tile_scores(a, b, c, d, vector, scores):
 
 
 @entry
-def write_scores(rows, form, vectors, first, last, scores):
-    """``scores[o, i] = vectors[o] . rows[i]`` for rows ``first <= i < last``, in the type of all three."""
+def write_scores(crew, rows, form, vectors, edges, scores):
+    """``scores[o, i] = vectors[o] . rows[i]``, in the type of all three; rows are divided at ``edges``."""
+    share(crew, write_part, edges.size - 1, (rows, form, vectors, edges, scores))
+
+
+@separate
+def write_part(rows, form, vectors, edges, scores, part):
+    """The scores of rows ``edges[part] <= i < edges[part + 1]``."""
     n_vectors, zero = vectors.shape[0], vectors.dtype.type(0.0)
+    first, last = edges[part], edges[part + 1]
     for i in range(first, last, TILE):
         begin = i if form == UPPER else 0
         end = min(i + TILE, vectors.shape[1]) if form == LOWER else vectors.shape[1]
-        # The last row again where there are no four, and the last vector where there are no two.
+        # The last row again where there are no four.
         at_b, at_c, at_d = min(i + 1, last - 1), min(i + 2, last - 1), min(i + 3, last - 1)
         # Slices, because a loop with a variable start is not vectorized.
         a, b, c, d = rows[i, begin:end], rows[at_b, begin:end], rows[at_c, begin:end], rows[at_d, begin:end]
+        n_pairs = n_vectors // 2
+        if n_vectors % 2 == 1:
+            o = n_vectors - 1
+            u = vectors[o, begin:end]
+            ua = ub = uc = ud = zero
+            for j in range(u.size):
+                x = u[j]
+                ua += x * a[j]
+                ub += x * b[j]
+                uc += x * c[j]
+                ud += x * d[j]
+            scores[o, i], scores[o, at_b], scores[o, at_c], scores[o, at_d] = ua, ub, uc, ud
         # Two vectors at a time: each number that is loaded is used more than once, and all sums fit into registers.
-        for o in range(0, n_vectors, 2):
-            p = min(o + 1, n_vectors - 1)
+        for o in range(0, 2 * n_pairs, 2):
+            p = o + 1
             u, v = vectors[o, begin:end], vectors[p, begin:end]
             ua = ub = uc = ud = zero
             va = vb = vc = vd = zero
@@ -129,30 +169,55 @@ def add_block(rows, index, vector, shift, weights, first, last, places, tile, su
 
 
 @entry
-def add_up(rows, index, vectors, shifts, weights, edges, first, last, places, tile, sums, totals, weight_totals):
-    """Sums over rows ``index[i]``, ``edges[k] <= i < edges[k + 1]``, for blocks ``first <= k < last``.
+def add_up(crew, rows, index, vectors, shifts, weights, edges, work, totals, weight_totals, out, weight_out):
+    """Sums over rows ``index[i]``, divided at ``edges`` into parts that are summed one after another.
 
-    ``totals[k, o]`` becomes the sum of ``weights[o, i] (vectors[o] . row + shifts[o]) row``, or of ``weights[o, i]
-    row`` where vectors have no numbers, and ``weight_totals[k, o]`` that of what rows are multiplied with. Rows without
-    a weight for an output are not even read. Without an index, rows are numbered as they are. ``places``, ``tile`` and
-    ``sums`` are for work.
+    ``out[o]`` becomes the sum of ``weights[o, i] (vectors[o] . row + shifts[o]) row``, or of ``weights[o, i] row`` where
+    vectors have no numbers, and ``weight_out[o]`` that of what rows are multiplied with. Rows without a weight for an
+    output are not even read. Without an index, rows are numbered as they are. ``totals`` and ``weight_totals`` are
+    those of each part; ``work`` is memory for it.
     """
-    step = rows_in_cache(rows.shape[1])
-    for k in range(first, last):
+    arguments = rows, index, vectors, shifts, weights, edges, work, totals, weight_totals
+    share(crew, _add_up_part, edges.size - 1, arguments)
+    share(crew, _total_part, -(-rows.shape[1] // COLUMNS), (totals, weight_totals, out, weight_out))
+
+
+@separate
+def _add_up_part(rows, index, vectors, shifts, weights, edges, work, totals, weight_totals, part):
+    step, first, last = rows_in_cache(rows.shape[1]), edges[part], edges[part + 1]
+    places, tile, sums = work.places[part], work.tile[part], work.sums[part]
+    for o in range(weights.shape[0]):
+        weight_totals[part, o] = 0.0
+        own, total = sums[o], totals[part, o]
+        for j in range(own.size):
+            own[j], total[j] = _ZERO, 0.0
+    pending = 0
+    for start in range(first, last, step):
+        stop = min(start + step, last)
         for o in range(weights.shape[0]):
-            weight_totals[k, o] = 0.0
-            own, total = sums[o], totals[k, o]
-            for j in range(own.size):
-                own[j], total[j] = _ZERO, 0.0
+            weight_totals[part, o] += add_block(
+                rows, index, vectors[o], shifts[o], weights[o], start, stop, places, tile, sums[o]
+            )
+        pending += step
+        if pending < FLUSH and stop < last:
+            continue
         pending = 0
-        for start in range(edges[k], edges[k + 1], step):
-            stop = min(start + step, edges[k + 1])
-            for o in range(weights.shape[0]):
-                weight_totals[k, o] += add_block(
-                    rows, index, vectors[o], shifts[o], weights[o], start, stop, places, tile, sums[o]
-                )
-            pending += step
-            if pending < FLUSH and stop < edges[k + 1]:
-                continue
-            pending = 0
-            flush(sums, totals[k])
+        flush(sums, totals[part])
+
+
+@separate
+def _total_part(totals, weight_totals, out, weight_out, part):
+    """Some columns of the sum of all parts."""
+    first, last = part * COLUMNS, min((part + 1) * COLUMNS, out.shape[1])
+    for o in range(out.shape[0]):
+        own = out[o, first:last]
+        for j in range(own.size):
+            own[j] = 0.0
+        for k in range(totals.shape[0]):
+            more = totals[k, o, first:last]
+            for j in range(own.size):
+                own[j] += more[j]
+        if part == 0:
+            weight_out[o] = 0.0
+            for k in range(totals.shape[0]):
+                weight_out[o] += weight_totals[k, o]

@@ -12,7 +12,7 @@ import numpy as np
 from frugalsvm.arrays.namespace import HOST
 from frugalsvm.compiling.threads import ONE_THREAD, Threads
 from frugalsvm.lowrank.hessian import thinned, with_ridge
-from frugalsvm.lowrank.losses.compiled import along_lines, differentiate, total_losses
+from frugalsvm.lowrank.losses.compiled import add_lines, along_lines, differentiate, total_losses
 from frugalsvm.lowrank.maps import raw_rows, whitening_of, width_of
 from frugalsvm.lowrank.options import Options
 from frugalsvm.lowrank.passes import PRODUCTS_PER_NUMBER, ChosenRows, CurvedSums, Passes, TwoTriangles
@@ -43,25 +43,19 @@ class Compiled:
         """Weighted slopes and curvatures of all smoothed losses."""
         first, second = np.empty_like(scores), np.empty_like(scores)
         targets, scores = _packed(problem.targets, scores)
-
-        def fill(rows):
-            differentiate(
-                problem.loss, smoothing, cut, targets, scores, problem.weights, rows.start, rows.stop, first, second
-            )
-
-        self.passes.each(fill, scores.shape[1], _LOSS_COST * len(scores))
+        edges = self.passes.edges(scores.shape[1], _LOSS_COST * scores.size)
+        self._losses(
+            differentiate, scores, problem.loss, smoothing, cut, targets, scores, problem.weights, edges, first, second
+        )
         return first, second
 
     def total(self, problem, scores):
         """Weighted sum of the losses of each output, as they are."""
         targets, scores = _packed(problem.targets, scores)
-
-        def total(rows):
-            sums = np.empty(len(scores))
-            total_losses(problem.loss, targets, scores, problem.weights, rows.start, rows.stop, sums)
-            return sums
-
-        return sum(self._over_losses(total, scores))
+        edges = self._blocks_of_losses(scores)
+        sums = np.empty((len(edges) - 1, len(scores)))
+        self._losses(total_losses, scores, problem.loss, targets, scores, problem.weights, edges, sums)
+        return sums.sum(axis=0)
 
     def excess(self, problem, scores, smoothing):
         """Weighted sum of what smoothing adds, for each output."""
@@ -75,27 +69,23 @@ class Compiled:
     def along(self, problem, scores, changes, smoothing, lengths, active):
         """Slopes and curvatures of the sum of losses along a step, for the outputs that are active."""
         targets, scores, changes = _packed(problem.targets, scores, changes)
-        active = np.array(active, bool)
+        edges = self._blocks_of_losses(scores)
+        sums = np.empty((len(edges) - 1, 2, len(lengths)))
+        self._losses(
+            along_lines, scores, problem.loss, smoothing, targets, scores, changes, problem.weights, lengths,
+            np.array(active, bool), edges, sums,
+        )  # fmt: skip
+        return sums.sum(axis=0)
 
-        def sums(rows):
-            found = np.empty((2, len(lengths)))
-            along_lines(
-                problem.loss, smoothing, targets, scores, changes, problem.weights, lengths, active, rows.start,
-                rows.stop, found,
-            )  # fmt: skip
-            return found
+    def _blocks_of_losses(self, scores):
+        return self.passes.fixed_edges(scores.shape[1], _LOSS_COST * len(scores))
 
-        return sum(self._over_losses(sums, scores))
-
-    def _over_losses(self, function, scores):
-        return self.passes.run(function, scores.shape[1], _LOSS_COST * len(scores))
+    def _losses(self, function, scores, *arguments):
+        self.passes.crew.run(function, _LOSS_COST * scores.size, *arguments)
 
     def add_scaled(self, scores, lengths, changes):
-        def add(part):
-            for each, length, change in zip(scores, lengths, changes, strict=True):
-                each[part] += length * change[part]
-
-        self.over_parts(add, scores)
+        edges = self.passes.edges(scores.shape[1], 2 * scores.size)
+        self.passes.crew.run(add_lines, 2 * scores.size, scores, lengths, changes, edges)
 
     def over_parts(self, function, scores):
         """What a function makes of parts of all rows, in their order; ``scores`` are an array as long as they are."""

@@ -2,10 +2,12 @@
 
 import numpy as np
 
+from frugalsvm.compiling.crew import share
 from frugalsvm.compiling.functions import entry, generic, separate
 from frugalsvm.core.fastmath import LOG2E, exp2_nonpositive
 
 __all__ = [
+    "add_lines",
     "along_lines",
     "derive",
     "differentiate",
@@ -67,27 +69,42 @@ def _no_tilt(loss, output):
     return 0.0
 
 
+# Loops over rows are divided where ``edges`` say: part k of them are ``edges[k] <= i < edges[k + 1]``.
+
+
 @entry
-def total_losses(loss, targets, scores, weights, first, last, totals):
-    """Weighted sums of the losses of rows ``first <= i < last``, one for each output, in float64."""
+def total_losses(crew, loss, targets, scores, weights, edges, totals):
+    """Weighted sums of the losses of each part of the rows, one for each output, ``(n_parts, n_outputs)``."""
+    share(crew, _total_part, edges.size - 1, (loss, targets, scores, weights, edges, totals))
+
+
+@separate
+def _total_part(loss, targets, scores, weights, edges, totals, part):
+    first, last = edges[part], edges[part + 1]
     for o in range(scores.shape[0]):
         own_targets, own_scores, own_weights = targets[o, first:last], scores[o, first:last], weights[first:last]
         tilt, total = np.float32(tilt_of(loss, o)), 0.0
         for i in range(own_scores.size):
             value = loss_of(loss, own_targets[i], own_scores[i]) + tilt * (own_targets[i] - own_scores[i])
             total += np.float64(own_weights[i] * value)
-        totals[o] = total
+        totals[part, o] = total
 
 
 @entry
-def differentiate(loss, smoothing, cut, targets, scores, weights, first, last, slopes, curvatures):
-    """Weighted slopes and curvatures of the smoothed losses of some rows; slopes up to ``cut`` count as zero."""
-    derive(loss, smoothing, cut, targets, scores, weights, first, last, slopes, curvatures)
+def differentiate(crew, loss, smoothing, cut, targets, scores, weights, edges, slopes, curvatures):
+    """Weighted slopes and curvatures of the smoothed losses; slopes up to ``cut`` count as zero."""
+    arguments = loss, smoothing, cut, targets, scores, weights, edges, slopes, curvatures
+    share(crew, _derive_part, edges.size - 1, arguments)
+
+
+@separate
+def _derive_part(loss, smoothing, cut, targets, scores, weights, edges, slopes, curvatures, part):
+    derive(loss, smoothing, cut, targets, scores, weights, edges[part], edges[part + 1], slopes, curvatures)
 
 
 @separate
 def derive(loss, smoothing, cut, targets, scores, weights, first, last, slopes, curvatures):
-    """`differentiate`, for compiled functions."""
+    """`differentiate`, for compiled functions: of rows ``first <= i < last``."""
     smoothing, cut = np.float32(smoothing), np.float32(cut)
     for o in range(scores.shape[0]):
         own_targets, own_scores = targets[o, first:last], scores[o, first:last]
@@ -101,12 +118,18 @@ def derive(loss, smoothing, cut, targets, scores, weights, first, last, slopes, 
 
 
 @entry
-def along_lines(loss, smoothing, targets, scores, changes, weights, steps, active, first, last, sums):
-    """Sums of slopes and curvatures, over some rows, of the smoothed losses of ``scores + steps * changes``.
+def along_lines(crew, loss, smoothing, targets, scores, changes, weights, steps, active, edges, sums):
+    """Sums of slopes and curvatures of the smoothed losses of ``scores + steps * changes``, for each part of the rows.
 
-    ``sums`` (2, n_outputs) are those of the outputs that are active, and zero for others.
+    ``sums`` (n_parts, 2, n_outputs) are those of the outputs that are active, and zero for others.
     """
-    smoothing = np.float32(smoothing)
+    arguments = loss, smoothing, targets, scores, changes, weights, steps, active, edges, sums
+    share(crew, _along_part, edges.size - 1, arguments)
+
+
+@separate
+def _along_part(loss, smoothing, targets, scores, changes, weights, steps, active, edges, sums, part):
+    smoothing, first, last = np.float32(smoothing), edges[part], edges[part + 1]
     for o in range(scores.shape[0]):
         own_targets, own_scores = targets[o, first:last], scores[o, first:last]
         own_changes, own_weights = changes[o, first:last], weights[first:last]
@@ -118,4 +141,19 @@ def along_lines(loss, smoothing, targets, scores, changes, weights, steps, activ
             )
             total_slope += np.float64(own_weights[i] * (slope - tilt) * own_changes[i])
             total_curvature += np.float64(own_weights[i] * curvature * own_changes[i] * own_changes[i])
-        sums[0, o], sums[1, o] = total_slope, total_curvature
+        sums[part, 0, o], sums[part, 1, o] = total_slope, total_curvature
+
+
+@entry
+def add_lines(crew, scores, lengths, changes, edges):
+    """``scores += lengths * changes``, an output in each row."""
+    share(crew, _add_part, edges.size - 1, (scores, lengths, changes, edges))
+
+
+@separate
+def _add_part(scores, lengths, changes, edges, part):
+    for o in range(scores.shape[0]):
+        own_scores, own_changes = scores[o, edges[part] : edges[part + 1]], changes[o, edges[part] : edges[part + 1]]
+        length = lengths[o]
+        for i in range(own_scores.size):
+            own_scores[i] += length * own_changes[i]
