@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from frugalsvm.compiling import crew as crews
-from frugalsvm.compiling.crew import ALONE, Crew, share
-from frugalsvm.compiling.functions import INTERPRETED, entry, separate
+from frugalsvm.compiling.crew import ALONE, Crew, share, task
+from frugalsvm.compiling.functions import INTERPRETED, entry
 from frugalsvm.compiling.threads import Threads
 
 MANY = 1e9  # numbers: worth a crew
@@ -21,12 +21,12 @@ N_PARTS = 37
 needs_threads = pytest.mark.skipif(INTERPRETED, reason="a crew of one")
 
 
-@separate
+@task
 def write_squares(numbers, out, part):
     out[part] = numbers[part] * numbers[part]
 
 
-@separate
+@task
 def add_two(squares, out, part):
     out[part] += squares[part] + squares[squares.size - 1 - part]
 

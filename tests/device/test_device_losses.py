@@ -5,9 +5,9 @@ import pytest
 from device_support import FURTHER_LOSSES
 from device_support import LOSSES as COMMON_LOSSES
 
+from frugalsvm.compiling.crew import ALONE
 from frugalsvm.lowrank.backends.torch import Torch
 from frugalsvm.lowrank.duality import balanced, conjugate_sums, sides_of
-from frugalsvm.compiling.crew import ALONE
 from frugalsvm.lowrank.losses.compiled import differentiate
 from frugalsvm.lowrank.problem import Problem
 from frugalsvm.lowrank.targets import class_targets

@@ -13,10 +13,10 @@ import frugalsvm
 from frugalsvm import ASSETRegressor, BSGDClassifier, LASVMClassifier
 from frugalsvm.budgeted.sgd import run
 from frugalsvm.checks import check_estimator
+from frugalsvm.compiling.crew import ALONE
 from frugalsvm.compiling.functions import INTERPRETED
 from frugalsvm.datasets import make_checkerboard
 from frugalsvm.export import to_c
-from frugalsvm.compiling.crew import ALONE
 from frugalsvm.lowrank.losses.compiled import differentiate, total_losses
 from frugalsvm.persist import register
 

@@ -11,10 +11,10 @@ from oracles.asset import LOSSES as NAMES
 from oracles.asset import loss_value
 from sklearn.svm import SVC, SVR, LinearSVC
 
+from frugalsvm.compiling.crew import ALONE
 from frugalsvm.lowrank.continuation import certified, solve
 from frugalsvm.lowrank.duality import lower_bounds
 from frugalsvm.lowrank.hessian import Hessian, conjugate_gradients
-from frugalsvm.compiling.crew import ALONE
 from frugalsvm.lowrank.losses.compiled import along_lines, differentiate
 from frugalsvm.lowrank.options import Options
 from frugalsvm.lowrank.problem import Sample, Slopes

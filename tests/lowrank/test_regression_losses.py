@@ -5,11 +5,11 @@ import pytest
 from oracles import regression_losses as oracle
 from sklearn.kernel_ridge import KernelRidge
 
+from frugalsvm.compiling.crew import ALONE
 from frugalsvm.core.kernels import RBF
 from frugalsvm.lowrank.backends.compiled import stored_rows
 from frugalsvm.lowrank.continuation import solve
 from frugalsvm.lowrank.losses import Huber, Pinball, Squared
-from frugalsvm.compiling.crew import ALONE
 from frugalsvm.lowrank.losses.compiled import along_lines, differentiate, total_losses
 from frugalsvm.lowrank.nystroem import new_nystroem
 from frugalsvm.lowrank.options import Options

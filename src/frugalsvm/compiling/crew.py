@@ -27,10 +27,10 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from frugalsvm.compiling.functions import INTERPRETED, entry, separate
+from frugalsvm.compiling.functions import INTERPRETED, entry, generic, separate
 from frugalsvm.compiling.threads import is_at_work, usable_cores
 
-__all__ = ["ALONE", "Crew", "share"]
+__all__ = ["ALONE", "Crew", "share", "task"]
 
 # What the members of a crew know of each other: numbers in memory, on cache lines of their own where many write.
 _LINE = 16
@@ -50,8 +50,21 @@ _PARTS = 2**_PART_BITS - 1
 _IDLE = 100_000  # microseconds after which a member leaves
 _FOREVER, _ACQUIRED = -1, 1  # of Python's locks
 _SPIN_SECONDS = 2e-4  # waking a thread, and waiting until it is awake, takes about as long
-_WORTH_SHARING, _WORTH_CALLING = 2**15, 2**18  # numbers that are read: in 10 microseconds, in the time that a call takes
+_WORTH_SHARING, _WORTH_CALLING = (
+    2**15,
+    2**18,
+)  # numbers that are read: in 10 microseconds, in the time that a call takes
 ALONE = np.zeros(0, np.int64)  # a crew of one
+
+
+def task(function: Callable) -> Any:
+    """Compile a function for `share`: it takes arguments, and the number of a part.
+
+    Machine code that has the address of a dispatcher, as that of a `compiled` function, is not kept on disk.
+    """
+    declared = generic(function)
+    declared.implement(inline=False)(function)
+    return declared
 
 
 def _word(context, builder, signature, args):

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm.compiling.crew import share
-from frugalsvm.compiling.functions import entry, inlined, separate
+from frugalsvm.compiling.crew import share, task
+from frugalsvm.compiling.functions import entry, inlined
 
 __all__ = [
     "FLUSH",
@@ -83,7 +83,7 @@ def write_scores(crew, rows, form, vectors, edges, scores):
     share(crew, write_part, edges.size - 1, (rows, form, vectors, edges, scores))
 
 
-@separate
+@task
 def write_part(rows, form, vectors, edges, scores, part):
     """The scores of rows ``edges[part] <= i < edges[part + 1]``."""
     n_vectors, zero = vectors.shape[0], vectors.dtype.type(0.0)
@@ -172,17 +172,17 @@ def add_block(rows, index, vector, shift, weights, first, last, places, tile, su
 def add_up(crew, rows, index, vectors, shifts, weights, edges, work, totals, weight_totals, out, weight_out):
     """Sums over rows ``index[i]``, divided at ``edges`` into parts that are summed one after another.
 
-    ``out[o]`` becomes the sum of ``weights[o, i] (vectors[o] . row + shifts[o]) row``, or of ``weights[o, i] row`` where
-    vectors have no numbers, and ``weight_out[o]`` that of what rows are multiplied with. Rows without a weight for an
-    output are not even read. Without an index, rows are numbered as they are. ``totals`` and ``weight_totals`` are
-    those of each part; ``work`` is memory for it.
+    ``out[o]`` becomes the sum of ``weights[o, i] (vectors[o] . row + shifts[o]) row``, or of ``weights[o, i] row``
+    where vectors have no numbers, and ``weight_out[o]`` that of what rows are multiplied with. Rows without a weight
+    for an output are not even read. Without an index, rows are numbered as they are. ``totals`` and ``weight_totals``
+    are those of each part; ``work`` is memory for it.
     """
     arguments = rows, index, vectors, shifts, weights, edges, work, totals, weight_totals
     share(crew, _add_up_part, edges.size - 1, arguments)
     share(crew, _total_part, -(-rows.shape[1] // COLUMNS), (totals, weight_totals, out, weight_out))
 
 
-@separate
+@task
 def _add_up_part(rows, index, vectors, shifts, weights, edges, work, totals, weight_totals, part):
     step, first, last = rows_in_cache(rows.shape[1]), edges[part], edges[part + 1]
     places, tile, sums = work.places[part], work.tile[part], work.sums[part]
@@ -205,7 +205,7 @@ def _add_up_part(rows, index, vectors, shifts, weights, edges, work, totals, wei
         flush(sums, totals[part])
 
 
-@separate
+@task
 def _total_part(totals, weight_totals, out, weight_out, part):
     """Some columns of the sum of all parts."""
     first, last = part * COLUMNS, min((part + 1) * COLUMNS, out.shape[1])

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from frugalsvm.compiling.crew import share
+from frugalsvm.compiling.crew import share, task
 from frugalsvm.compiling.functions import entry, generic, separate
 from frugalsvm.core.fastmath import LOG2E, exp2_nonpositive
 
@@ -78,7 +78,7 @@ def total_losses(crew, loss, targets, scores, weights, edges, totals):
     share(crew, _total_part, edges.size - 1, (loss, targets, scores, weights, edges, totals))
 
 
-@separate
+@task
 def _total_part(loss, targets, scores, weights, edges, totals, part):
     first, last = edges[part], edges[part + 1]
     for o in range(scores.shape[0]):
@@ -97,7 +97,7 @@ def differentiate(crew, loss, smoothing, cut, targets, scores, weights, edges, s
     share(crew, _derive_part, edges.size - 1, arguments)
 
 
-@separate
+@task
 def _derive_part(loss, smoothing, cut, targets, scores, weights, edges, slopes, curvatures, part):
     derive(loss, smoothing, cut, targets, scores, weights, edges[part], edges[part + 1], slopes, curvatures)
 
@@ -127,7 +127,7 @@ def along_lines(crew, loss, smoothing, targets, scores, changes, weights, steps,
     share(crew, _along_part, edges.size - 1, arguments)
 
 
-@separate
+@task
 def _along_part(loss, smoothing, targets, scores, changes, weights, steps, active, edges, sums, part):
     smoothing, first, last = np.float32(smoothing), edges[part], edges[part + 1]
     for o in range(scores.shape[0]):
@@ -150,7 +150,7 @@ def add_lines(crew, scores, lengths, changes, edges):
     share(crew, _add_part, edges.size - 1, (scores, lengths, changes, edges))
 
 
-@separate
+@task
 def _add_part(scores, lengths, changes, edges, part):
     for o in range(scores.shape[0]):
         own_scores, own_changes = scores[o, edges[part] : edges[part + 1]], changes[o, edges[part] : edges[part + 1]]
