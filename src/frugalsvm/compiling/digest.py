@@ -68,6 +68,7 @@ COMPILED_THERE = (
     "compiling/instructions.py",
     "compiling/pipeline.py",
     "datasets/deformed.py",
+    "lowrank/directions.py",
     "lowrank/fourier.py",
     "lowrank/losses",
     "lowrank/maps.py",

@@ -44,17 +44,21 @@ class Hessian:
         # A row is near the margin of some output, rarely of all.
         own = arrays.double(xp.where(is_near[:, near], second[:, near], xp.zeros_like(second[:, near])))
         self.weights = _scaled_up(xp, own, second) / problem.n_rows
-        self._curved_sums = problem.backend.curved_sums(self.rows, arrays.single(self.weights))
+        self.curved_sums = problem.backend.curved_sums(self.rows, arrays.single(self.weights))
 
     def times(self, directions):
         """The Hessian times vectors ``(n_outputs, d + 1)``, in their type."""
         problem, arrays = self.problem, self.problem.arrays
         shifts = directions[:, -1] if problem.intercept else 0 * directions[:, -1]
         vectors = problem.whitening.raw(directions[:, :-1])
-        sums, totals = self._curved_sums(arrays.single(vectors), arrays.single(shifts))
+        sums, totals = self.curved_sums(arrays.single(vectors), arrays.single(shifts))
         sums, totals = arrays.cast(sums, directions.dtype), arrays.cast(totals, directions.dtype)
         sums = problem.whitening.features(sums) + problem.penalty * directions[:, :-1]
         return arrays.xp.concat((sums, totals if problem.intercept else 0 * totals), axis=1)
+
+    def directions(self, preconditioner, gradients, forcing, max_steps):
+        """See `conjugate_gradients`."""
+        return self.problem.backend.directions(self, preconditioner, gradients, forcing, max_steps)
 
     def preconditioner(self, options, rng):
         return self.problem.backend.preconditioner(self, options, rng)

@@ -11,8 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm.lowrank.hessian import conjugate_gradients
-
 __all__ = ["Step", "line_search", "minimize", "newton_step"]
 
 _TINY = 1e-300
@@ -62,7 +60,7 @@ def newton_step(problem, point, smoothing, preconditioner, options, rng):
     # Gradients become small: in units of their own, nothing vanishes in float32.
     units = xp.sqrt(xp.sum(gradients * gradients, axis=1, keepdims=True)) + _NO_GRADIENT
     scaled = arrays.cast(gradients / units, backend.direction_dtype)
-    directions, n_steps = conjugate_gradients(xp, hessian, preconditioner, scaled, forcing, options.cg_steps)
+    directions, n_steps = hessian.directions(preconditioner, scaled, forcing, options.cg_steps)
     directions = arrays.double(directions) * units
     changes = problem.scores(directions)
     start = arrays.host(xp.sum(gradients * directions, axis=1))
@@ -78,7 +76,7 @@ class _Fresh:
     """A preconditioner that remembers how many steps conjugate gradients took when it was new."""
 
     def __init__(self, made):
-        self.solve, self._patience, self._first_steps = made.solve, made.patience, None
+        self.made, self.solve, self._patience, self._first_steps = made, made.solve, made.patience, None
 
     def is_stale(self, n_steps):
         if self._first_steps is None:

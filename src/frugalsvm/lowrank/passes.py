@@ -11,7 +11,7 @@ import numpy as np
 
 from frugalsvm.compiling.crew import Crew
 from frugalsvm.compiling.threads import ONE_THREAD, Threads, row_blocks, usable_cores
-from frugalsvm.lowrank.row_products import LOWER, TILE, UPPER, WHOLE, add_up, new_sums_work, write_scores
+from frugalsvm.lowrank.row_products import LOWER, TILE, UPPER, WHOLE, add_up, new_sums, write_scores
 
 __all__ = ["ONE_AFTER_ANOTHER", "PRODUCTS_PER_NUMBER", "ChosenRows", "CurvedSums", "Passes", "TwoTriangles"]
 
@@ -62,12 +62,15 @@ class Passes:
 
     def scores(self, rows, vectors, form=WHOLE):
         """``vectors @ rows.T`` in their type; ``form`` tells where rows have numbers that are not zero."""
-        (n_rows, width), n_outputs = rows.shape, len(vectors)
-        out = np.empty((n_outputs, n_rows), rows.dtype)
-        numbers = n_rows * width * rows.itemsize // 4 * _shared(n_outputs) // (1 if form == WHOLE else 2)
-        edges = self.edges(n_rows, numbers, TILE)
+        out = np.empty((len(vectors), len(rows)), rows.dtype)
+        edges, numbers = self.score_edges(rows, len(vectors), form)
         self.crew.run(write_scores, numbers, rows, form, np.ascontiguousarray(vectors), edges, out)
         return out
+
+    def score_edges(self, rows, n_outputs, form=WHOLE):
+        """Where rows are cut for `scores`, and how many numbers are read for them."""
+        numbers = rows.nbytes // 4 * _shared(n_outputs) // (1 if form == WHOLE else 2)
+        return self.edges(len(rows), numbers, TILE), numbers
 
     def edges(self, n_rows, numbers, step=_STEP):
         """Where rows are cut for the crew, if it does not matter where: into a few parts for each thread."""
@@ -92,45 +95,35 @@ class Passes:
         """``weights @ rows`` in float64; rows without weight are not even read."""
         n_outputs = len(weights)
         vectors, shifts = np.zeros((n_outputs, 0), np.float32), np.zeros(n_outputs, np.float32)
-        return _Sums(self, rows, _NO_INDEX, weights, vectors, shifts)()[0]
+        of, numbers = self.new_sums(rows, _NO_INDEX, weights, vectors, shifts)
+        self.crew.run(add_up, numbers, of)
+        return of.sums
 
-
-class _Sums:
-    """Sums over blocks of rows, see `add_up`; memory is made once, for many sums of the same rows."""
-
-    def __init__(self, passes, rows, index, weights, vectors, shifts):
+    def new_sums(self, rows, index, weights, vectors, shifts):
+        """`Sums` of rows in as many parts as on any number of threads, and how many numbers are read for them."""
         (n_outputs, n_rows), width = weights.shape, rows.shape[1]
-        edges = passes.fixed_edges(n_rows, width, _LEAST_PRODUCTS)
-        n_blocks = len(edges) - 1
-        self._crew, self._shape, self._numbers = passes.crew, (n_outputs, width), n_rows * width * _shared(n_outputs)
-        self._arguments = (
-            rows, index, vectors, shifts, weights, edges, new_sums_work(n_blocks, n_outputs, width),
-            np.empty((n_blocks, n_outputs, width)), np.empty((n_blocks, n_outputs)),
-        )  # fmt: skip
-
-    def __call__(self):
-        """Both in float64, ``(n_outputs, width)`` and ``(n_outputs, 1)``."""
-        sums, totals = np.empty(self._shape), np.empty(self._shape[0])
-        self._crew.run(add_up, self._numbers, *self._arguments, sums, totals)
-        return sums, totals[:, None]
+        edges = self.fixed_edges(n_rows, width, _LEAST_PRODUCTS)
+        return new_sums(rows, index, vectors, shifts, weights, edges), n_rows * width * _shared(n_outputs)
 
 
 class CurvedSums:
     """``(weights * (vectors @ rows.T + shifts)) @ rows`` and the sums of what is multiplied with the rows.
 
-    ``rows`` are `ChosenRows`.
+    ``rows`` are `ChosenRows`. Memory is made once, for many sums of the same rows.
     """
 
     def __init__(self, passes, rows, weights):
         weights = np.ascontiguousarray(weights, np.float32)
         n_outputs, width = len(weights), rows.shape[1]
-        self._vectors, self._shifts = np.empty((n_outputs, width), np.float32), np.empty(n_outputs, np.float32)
-        self._sums = _Sums(passes, rows.block, rows.index, weights, self._vectors, self._shifts)
+        vectors, shifts = np.empty((n_outputs, width), np.float32), np.empty(n_outputs, np.float32)
+        self.of, self.numbers = passes.new_sums(rows.block, rows.index, weights, vectors, shifts)
+        self._crew = passes.crew
 
     def __call__(self, vectors, shifts):
         """Both in float64, ``(n_outputs, width)`` and ``(n_outputs, 1)``."""
-        self._vectors[:], self._shifts[:] = vectors, shifts
-        return self._sums()
+        self.of.vectors[:], self.of.shifts[:] = vectors, shifts
+        self._crew.run(add_up, self.numbers, self.of)
+        return self.of.sums.copy(), self.of.weight_sums[:, None].copy()
 
 
 class ChosenRows:
@@ -155,12 +148,12 @@ class TwoTriangles:
     """Products of a few vectors with ``lower' lower``, in float32: whatever is rounded, it is never indefinite."""
 
     def __init__(self, passes, lower):
-        self._passes, self._lower = passes, lower.astype(np.float32)
-        self._upper = passes.transposed(self._lower)
+        self._passes, self.lower = passes, lower.astype(np.float32)
+        self.upper = passes.transposed(self.lower)
 
     def __call__(self, vectors):
-        middle = self._passes.scores(self._lower, vectors.astype(np.float32), LOWER)
-        return self._passes.scores(self._upper, middle, UPPER)
+        middle = self._passes.scores(self.lower, vectors.astype(np.float32), LOWER)
+        return self._passes.scores(self.upper, middle, UPPER)
 
 
 ONE_AFTER_ANOTHER = Passes()

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm.compiling.crew import share, task
-from frugalsvm.compiling.functions import entry, inlined
+from frugalsvm.compiling.functions import entry, inlined, separate
 
 __all__ = [
     "FLUSH",
@@ -22,15 +22,16 @@ __all__ = [
     "TILE",
     "UPPER",
     "WHOLE",
-    "SumsWork",
+    "Sums",
     "add_block",
     "add_up",
+    "add_up_together",
     "flush",
-    "new_sums_work",
+    "new_sums",
     "rows_in_cache",
     "tile_scores",
-    "write_part",
     "write_scores",
+    "write_scores_together",
 ]
 
 TILE = 4  # rows
@@ -42,18 +43,32 @@ COLUMNS = 128  # of sums that are added up at a time
 _ZERO = np.float32(0.0)
 
 
-class SumsWork(NamedTuple):
-    """Memory for each part of `add_up`."""
+class Sums(NamedTuple):
+    """Sums of rows for several outputs, and memory for them: see `add_up`."""
 
+    rows: np.ndarray
+    index: np.ndarray  # which rows; without numbers, all as they are
+    vectors: np.ndarray  # (n_outputs, width) float32, or (n_outputs, 0)
+    shifts: np.ndarray  # (n_outputs,) float32
+    weights: np.ndarray  # (n_outputs, n_rows) float32
+    edges: np.ndarray  # where rows are divided into parts that are summed one after another
     places: np.ndarray  # (n_parts, 2 * TILE)
     tile: np.ndarray  # (n_parts, TILE) float32
-    sums: np.ndarray  # (n_parts, n_outputs, width) float32
+    single: np.ndarray  # (n_parts, n_outputs, width) float32
+    parts: np.ndarray  # the same in float64
+    weight_parts: np.ndarray  # (n_parts, n_outputs)
+    sums: np.ndarray  # (n_outputs, width)
+    weight_sums: np.ndarray  # (n_outputs,)
 
 
-def new_sums_work(n_parts, n_outputs, width):
-    """New memory for `add_up`."""
-    places, tile = np.empty((n_parts, 2 * TILE), np.int64), np.empty((n_parts, TILE), np.float32)
-    return SumsWork(places, tile, np.empty((n_parts, n_outputs, width), np.float32))
+def new_sums(rows, index, vectors, shifts, weights, edges):
+    """With new memory."""
+    shape, n_parts = (len(weights), rows.shape[1]), len(edges) - 1
+    return Sums(
+        rows, index, vectors, shifts, weights, edges, np.empty((n_parts, 2 * TILE), np.int64),
+        np.empty((n_parts, TILE), np.float32), np.empty((n_parts, *shape), np.float32), np.empty((n_parts, *shape)),
+        np.empty((n_parts, shape[0])), np.empty(shape), np.empty(shape[0]),
+    )  # fmt: skip
 
 
 @inlined
@@ -80,11 +95,17 @@ def tile_scores(a, b, c, d, vector, scores):
 @entry
 def write_scores(crew, rows, form, vectors, edges, scores):
     """``scores[o, i] = vectors[o] . rows[i]``, in the type of all three; rows are divided at ``edges``."""
-    share(crew, write_part, edges.size - 1, (rows, form, vectors, edges, scores))
+    write_scores_together(crew, rows, form, vectors, edges, scores)
+
+
+@separate
+def write_scores_together(crew, rows, form, vectors, edges, scores):
+    """`write_scores`, for compiled functions."""
+    share(crew, _write_part, edges.size - 1, (rows, form, vectors, edges, scores))
 
 
 @task
-def write_part(rows, form, vectors, edges, scores, part):
+def _write_part(rows, form, vectors, edges, scores, part):
     """The scores of rows ``edges[part] <= i < edges[part + 1]``."""
     n_vectors, zero = vectors.shape[0], vectors.dtype.type(0.0)
     first, last = edges[part], edges[part + 1]
@@ -169,55 +190,61 @@ def add_block(rows, index, vector, shift, weights, first, last, places, tile, su
 
 
 @entry
-def add_up(crew, rows, index, vectors, shifts, weights, edges, work, totals, weight_totals, out, weight_out):
-    """Sums over rows ``index[i]``, divided at ``edges`` into parts that are summed one after another.
+def add_up(crew, of):
+    """Add up `Sums`.
 
-    ``out[o]`` becomes the sum of ``weights[o, i] (vectors[o] . row + shifts[o]) row``, or of ``weights[o, i] row``
-    where vectors have no numbers, and ``weight_out[o]`` that of what rows are multiplied with. Rows without a weight
-    for an output are not even read. Without an index, rows are numbered as they are. ``totals`` and ``weight_totals``
-    are those of each part; ``work`` is memory for it.
+    ``sums[o]`` becomes the sum of ``weights[o, i] (vectors[o] . row + shifts[o]) row``, or of ``weights[o, i] row``
+    where vectors have no numbers, and ``weight_sums[o]`` that of what rows are multiplied with. Rows without a weight
+    for an output are not even read.
     """
-    arguments = rows, index, vectors, shifts, weights, edges, work, totals, weight_totals
-    share(crew, _add_up_part, edges.size - 1, arguments)
-    share(crew, _total_part, -(-rows.shape[1] // COLUMNS), (totals, weight_totals, out, weight_out))
+    add_up_together(crew, of)
+
+
+@separate
+def add_up_together(crew, of):
+    """`add_up`, for compiled functions."""
+    share(crew, _add_up_part, of.edges.size - 1, (of,))
+    share(crew, _total_part, -(-of.sums.shape[1] // COLUMNS), (of,))
 
 
 @task
-def _add_up_part(rows, index, vectors, shifts, weights, edges, work, totals, weight_totals, part):
-    step, first, last = rows_in_cache(rows.shape[1]), edges[part], edges[part + 1]
-    places, tile, sums = work.places[part], work.tile[part], work.sums[part]
+def _add_up_part(of, part):
+    rows, weights, weight_sums = of.rows, of.weights, of.weight_parts[part]
+    step, first, last = rows_in_cache(rows.shape[1]), of.edges[part], of.edges[part + 1]
+    places, tile, sums, totals = of.places[part], of.tile[part], of.single[part], of.parts[part]
     for o in range(weights.shape[0]):
-        weight_totals[part, o] = 0.0
-        own, total = sums[o], totals[part, o]
+        weight_sums[o] = 0.0
+        own, total = sums[o], totals[o]
         for j in range(own.size):
             own[j], total[j] = _ZERO, 0.0
     pending = 0
     for start in range(first, last, step):
         stop = min(start + step, last)
         for o in range(weights.shape[0]):
-            weight_totals[part, o] += add_block(
-                rows, index, vectors[o], shifts[o], weights[o], start, stop, places, tile, sums[o]
+            weight_sums[o] += add_block(
+                rows, of.index, of.vectors[o], of.shifts[o], weights[o], start, stop, places, tile, sums[o]
             )
         pending += step
         if pending < FLUSH and stop < last:
             continue
         pending = 0
-        flush(sums, totals[part])
+        flush(sums, totals)
 
 
 @task
-def _total_part(totals, weight_totals, out, weight_out, part):
+def _total_part(of, part):
     """Some columns of the sum of all parts."""
-    first, last = part * COLUMNS, min((part + 1) * COLUMNS, out.shape[1])
-    for o in range(out.shape[0]):
-        own = out[o, first:last]
+    first, last = part * COLUMNS, min((part + 1) * COLUMNS, of.sums.shape[1])
+    for o in range(of.sums.shape[0]):
+        own = of.sums[o, first:last]
         for j in range(own.size):
             own[j] = 0.0
-        for k in range(totals.shape[0]):
-            more = totals[k, o, first:last]
+        for k in range(of.parts.shape[0]):
+            more = of.parts[k, o, first:last]
             for j in range(own.size):
                 own[j] += more[j]
         if part == 0:
-            weight_out[o] = 0.0
-            for k in range(totals.shape[0]):
-                weight_out[o] += weight_totals[k, o]
+            total = 0.0
+            for k in range(of.parts.shape[0]):
+                total += of.weight_parts[k, o]
+            of.weight_sums[o] = total

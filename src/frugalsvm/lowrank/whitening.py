@@ -26,6 +26,7 @@ __all__ = [
     "whitening_with",
 ]
 
+_NO_MATRIX = np.empty((0, 0))
 _FEW = 64  # vectors: products with more of them are left to the library
 _MOST_EIGEN = 4096  # landmarks
 _SHORT = 8  # rows for each landmark: a solver whitens as many for its preconditioners
@@ -54,6 +55,10 @@ class NoWhitening:
     def features(self, sums: Any) -> Any:
         return sums
 
+    def both_ways(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """The matrix in float64, and transposed, for compiled code: empty ones for none, None for one elsewhere."""
+        return _NO_MATRIX, _NO_MATRIX
+
 
 class MatrixWhitening:
     """Features are ``k W``, for a matrix W ``(n_landmarks, n_features)``.
@@ -64,6 +69,9 @@ class MatrixWhitening:
     def __init__(self, double: Any, method: str = "eigen", *, single: Any = None, arrays=HOST):
         self._arrays, self._double, self._single, self.method = arrays, double, single, method
         self.n_features = (single if double is None else double).shape[1]
+
+    def both_ways(self) -> tuple[np.ndarray, np.ndarray] | None:
+        return None
 
     def _is_double(self, array):
         return self._double is not None and array.dtype == self._double.dtype
@@ -105,9 +113,12 @@ class HostWhitening(MatrixWhitening):
             return self._of_many(sums)
         if len(sums) > _FEW or not self._is_double(sums):
             return super().features(sums)
+        return self._passes.scores(self.both_ways()[1], sums)
+
+    def both_ways(self) -> tuple[np.ndarray, np.ndarray]:
         if self._transposed is None:
             self._transposed = self._passes.transposed(self._double)
-        return self._passes.scores(self._transposed, sums)
+        return self._double, self._transposed
 
     def _of_many(self, rows):
         if self._columns is None:

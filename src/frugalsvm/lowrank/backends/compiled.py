@@ -11,12 +11,14 @@ import numpy as np
 
 from frugalsvm.arrays.namespace import HOST
 from frugalsvm.compiling.threads import ONE_THREAD, Threads
-from frugalsvm.lowrank.hessian import thinned, with_ridge
+from frugalsvm.lowrank.directions import Inverse, System, find_directions, new_vectors
+from frugalsvm.lowrank.hessian import conjugate_gradients, thinned, with_ridge
 from frugalsvm.lowrank.losses.compiled import add_lines, along_lines, differentiate, total_losses
 from frugalsvm.lowrank.maps import raw_rows, whitening_of, width_of
 from frugalsvm.lowrank.options import Options
 from frugalsvm.lowrank.passes import PRODUCTS_PER_NUMBER, ChosenRows, CurvedSums, Passes, TwoTriangles
 from frugalsvm.lowrank.products import ColumnBlocks
+from frugalsvm.lowrank.row_products import LOWER
 from frugalsvm.lowrank.symmetric import cholesky, gram, inverse_of_lower
 from frugalsvm.lowrank.whitening import is_whitened_at_once, whitening_with
 
@@ -95,6 +97,13 @@ class Compiled:
         """Products with a Hessian, see `CurvedSums`."""
         return CurvedSums(self.passes, rows, weights)
 
+    def directions(self, hessian, preconditioner, gradients, forcing, max_steps):
+        """What `conjugate_gradients` finds, in one call."""
+        whitening = hessian.problem.whitening.both_ways()
+        if whitening is None:
+            return conjugate_gradients(np, hessian, preconditioner, gradients, forcing, max_steps)
+        return preconditioner.made.directions(hessian, whitening, gradients, forcing, max_steps)
+
     def choose(self, n, count, rng):
         """Some of n numbers, in increasing order."""
         return np.sort(rng.choice(n, count, replace=False))
@@ -123,11 +132,25 @@ class _Inverse:
     """
 
     def __init__(self, passes, inverse_of_factor, patience):
-        self._product, self.patience = TwoTriangles(passes, inverse_of_factor), patience
+        self._passes, self._product, self.patience = passes, TwoTriangles(passes, inverse_of_factor), patience
 
     def solve(self, vectors):
         """An output's vector in each row."""
         return self._product(vectors).astype(vectors.dtype)
+
+    def directions(self, hessian, whitening, gradients, forcing, max_steps):
+        """Directions for gradients in float64, and the number of steps taken; ``whitening`` is a matrix both ways."""
+        problem, curved, passes, (n_outputs, n) = hessian.problem, hessian.curved_sums, self._passes, gradients.shape
+        cuts, numbers = zip(*(passes.score_edges(each, n_outputs) for each in whitening), strict=True)
+        edges, numbers_of_triangle = passes.score_edges(self._product.lower, n_outputs, LOWER)
+        system = System(curved.of, *whitening, *cuts, float(problem.penalty), bool(problem.intercept))
+        vectors = new_vectors(n_outputs, curved.of.rows.shape[1], n - 1)
+        n_steps = passes.crew.run(
+            find_directions, curved.numbers + sum(numbers) + 2 * numbers_of_triangle, system,
+            Inverse(self._product.lower, self._product.upper, edges), vectors, np.ascontiguousarray(gradients),
+            float(forcing), int(max_steps),
+        )  # fmt: skip
+        return vectors.directions, n_steps
 
 
 COMPILED = Compiled()

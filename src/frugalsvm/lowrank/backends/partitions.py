@@ -29,7 +29,7 @@ from scipy.linalg.blas import dsymv
 from frugalsvm.arrays.namespace import HOST
 from frugalsvm.lowrank.backends.compiled import COMPILED, regularized_hessian
 from frugalsvm.lowrank.backends.partition_sums import Iterate, Moments, dual_of_part, moments_of
-from frugalsvm.lowrank.hessian import Cholesky
+from frugalsvm.lowrank.hessian import Cholesky, conjugate_gradients
 from frugalsvm.lowrank.options import Options
 from frugalsvm.lowrank.problem import Point, regularized
 
@@ -69,6 +69,9 @@ class _SummedHessian:
     def times(self, directions):
         # In the order of Fortran, a lower triangle is an upper one.
         return np.array([dsymv(1.0, matrix.T, own) for matrix, own in zip(self._matrices, directions, strict=True)])
+
+    def directions(self, preconditioner, gradients, forcing, max_steps):
+        return conjugate_gradients(np, self, preconditioner, gradients, forcing, max_steps)
 
     def preconditioner(self, options, rng):
         return Cholesky(self._matrices, patience=-1)  # of matrices that are new in every round

@@ -14,7 +14,7 @@ from frugalsvm.arrays.maps import fourier_map, kernel_map
 from frugalsvm.arrays.namespace import is_torch, on_host
 from frugalsvm.arrays.sources import DeviceSource, HostSource, block_rows
 from frugalsvm.lowrank.fourier import DenseFourier
-from frugalsvm.lowrank.hessian import thinned, with_ridge
+from frugalsvm.lowrank.hessian import conjugate_gradients, thinned, with_ridge
 from frugalsvm.lowrank.nystroem import Nystroem
 from frugalsvm.lowrank.options import Options
 from frugalsvm.lowrank.whitening import NoWhitening, is_whitened_at_once, new_whitening
@@ -93,6 +93,9 @@ class Torch:
             return changes @ rows, self.arrays.xp.sum(changes, axis=1, keepdims=True)
 
         return sums
+
+    def directions(self, hessian, preconditioner, gradients, forcing, max_steps):
+        return conjugate_gradients(self.arrays.xp, hessian, preconditioner, gradients, forcing, max_steps)
 
     def choose(self, n, count, rng):
         return self.arrays.strided(n, count)  # rows are in random order
