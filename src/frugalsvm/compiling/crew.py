@@ -429,7 +429,7 @@ class Crew:
         self._process = os.getpid()
 
     def run(self, function: Callable, numbers: float, *arguments: Any) -> Any:
-        """``function(crew, *arguments)``, an `entry` that reads so many numbers, or does what takes as long.
+        """``function(crew, *arguments)``, an `entry` that reads this many numbers, or takes as long.
 
         It runs alone where that is too little to share, on threads that work for others, and while the crew is led
         from elsewhere.
