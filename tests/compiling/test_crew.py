@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from frugalsvm.compiling import crew as crews
-from frugalsvm.compiling.crew import ALONE, Crew, share, task
+from frugalsvm.compiling.crew import ALONE, Crew, code_of, share, task
 from frugalsvm.compiling.functions import INTERPRETED, entry
 from frugalsvm.compiling.threads import Threads
 
@@ -37,8 +37,8 @@ def two_tasks_each_time(crew, numbers, times, squares, out):
     for _ in range(times):
         for k in range(squares.size):
             squares[k] = -1.0
-        share(crew, write_squares, squares.size, (numbers, squares))
-        share(crew, add_two, squares.size, (squares, out))
+        share(crew, code_of(write_squares, (numbers, squares)), squares.size, (numbers, squares))
+        share(crew, code_of(add_two, (squares, out)), squares.size, (squares, out))
 
 
 def computed(crew, times, n_parts=N_PARTS):

@@ -30,7 +30,7 @@ from numba.extending import intrinsic
 from frugalsvm.compiling.functions import INTERPRETED, entry, generic, separate
 from frugalsvm.compiling.threads import is_at_work, usable_cores
 
-__all__ = ["ALONE", "Crew", "share", "task"]
+__all__ = ["ALONE", "Crew", "code_of", "share", "task"]
 
 # What the members of a crew know of each other: numbers in memory, on cache lines of their own where many write.
 _LINE = 16
@@ -38,7 +38,8 @@ _TICKET = 0  # which task it is, how many parts it has, and the next that is lef
 _DONE = 1 * _LINE  # parts that are done
 _TASK = 2 * _LINE  # the address of its code,
 _ARGUMENTS = _TASK + 1  # and of its arguments
-_ACQUIRE, _RELEASE, _SPINS = _TASK + 2, _TASK + 3, _TASK + 4  # addresses of routines, and how often to look for a task
+_LEAD = _TASK + 2  # the address of the code that has a task done: copied into each entry, it would be compiled there
+_ACQUIRE, _RELEASE, _SPINS = _TASK + 3, _TASK + 4, _TASK + 5  # addresses of routines, and how often to look for a task
 _PRESENT = 3 * _LINE  # members that were called and have not left
 _IS_CLOSED = 4 * _LINE
 _PLACES = 5 * _LINE  # a cache line for each thread, of which the first leads
@@ -142,8 +143,11 @@ def _release(typing_context, routine, lock):
 
 
 @intrinsic
-def _address_of_task(typing_context, function, arguments):
-    """The address of code that runs a part of a task: it takes the address of the arguments, and the part."""
+def _code_of(typing_context, function, arguments):
+    """The address of code that runs a part of a `task`, given the address of a tuple of such arguments, and the part.
+
+    Any compiled code may have it run by `share`, with arguments of the same types, without compiling it once more.
+    """
     if not isinstance(arguments, types.BaseTuple):
         return None
     own = function.get_call_type(typing_context, (*arguments, types.int64), {})
@@ -152,6 +156,7 @@ def _address_of_task(typing_context, function, arguments):
         kind = context.call_conv.get_function_type(types.none, (types.voidptr, types.int64))
         task = ir.Function(builder.module, kind, builder.module.get_unique_name("task"))
         task.linkage = "internal"
+        task.attributes.add("noinline")  # one copy is enough to compile
         inside = ir.IRBuilder(task.append_basic_block("entry"))
         place, part = task.args[-2:]
         stored = inside.load(inside.bitcast(place, args[1].type.as_pointer()))
@@ -226,7 +231,7 @@ def _wait_until_done(words, n_parts):
             return
 
 
-@separate
+@task
 def _lead(words, n_parts):
     words[_DONE] = 0
     _exchange(words, _TICKET, (((_load(words, _TICKET) >> _TASK_BITS) + 1) << _TASK_BITS) + (n_parts << _PART_BITS))
@@ -238,15 +243,18 @@ def _lead(words, n_parts):
 
 
 @separate
-def _share(crew, function, n_parts, arguments):
-    """``function(*arguments, part)`` for all parts, on the threads of a crew; returns when all are done."""
-    task, place = _address_of_task(function, arguments), _address_of_arguments(arguments)
+def _share(crew, code, n_parts, arguments):
+    """``task(*arguments, part)`` for all parts, on the threads of a crew; returns when all are done.
+
+    ``code`` is what `code_of` says for the task and such arguments.
+    """
+    place = _address_of_arguments(arguments)
     if crew.size == 0 or n_parts < 2 or n_parts > _MOST_PARTS:
         for part in range(n_parts):
-            _run_part(task, place, part)
+            _run_part(code, place, part)
         return
-    crew[_TASK], crew[_ARGUMENTS] = task, place
-    _lead(crew, n_parts)
+    crew[_TASK], crew[_ARGUMENTS] = code, place
+    _run_part(crew[_LEAD], _address_of_arguments((crew,)), n_parts)
 
 
 def _share_interpreted(crew, function, n_parts, arguments):
@@ -255,6 +263,7 @@ def _share_interpreted(crew, function, n_parts, arguments):
 
 
 share = _share_interpreted if INTERPRETED else _share
+code_of = (lambda function, arguments: function) if INTERPRETED else _code_of
 
 
 @separate
@@ -289,6 +298,12 @@ def _serve(words):
             _take_parts(words)
         _exchange(words, place + _IS_TAKEN, 0)
     _add(words, _PRESENT, -1)
+
+
+@entry
+def _prepare(words):
+    """Note where the code is that leads."""
+    words[_LEAD] = _code_of(_lead, (words,))
 
 
 @entry
@@ -345,6 +360,7 @@ class _Quarters:
         self.locks = _Locks(count)
         self.words = _lines(_PLACES // _LINE + count)
         self.words[_ACQUIRE], self.words[_RELEASE] = self.locks.routines()
+        _prepare(self.words)
         for k, lock in enumerate(self.locks.addresses):
             self.words[_PLACES + k * _LINE + _LOCK] = lock
         # Where there are too few cores, who looks for a task keeps it from being done.

@@ -10,10 +10,19 @@ import numpy as np
 from frugalsvm.compiling.functions import entry, separate
 from frugalsvm.lowrank.row_products import LOWER, UPPER, WHOLE, Sums, add_up_together, write_scores_together
 
-__all__ = ["Inverse", "System", "Vectors", "find_directions"]
+__all__ = ["Codes", "Inverse", "System", "Vectors", "find_directions"]
 
 _TINY, _FLAT = 1e-300, 1e-6  # as there
 _ZERO = np.float32(0.0)
+
+
+class Codes(NamedTuple):
+    """Machine code of products, which has been compiled for others, too: see `frugalsvm.compiling.crew.code_of`."""
+
+    parts_of_sums: int
+    totals_of_sums: int
+    double_scores: int  # 0 where there is no whitening
+    single_scores: int
 
 
 class System(NamedTuple):
@@ -61,7 +70,7 @@ def new_vectors(n_outputs, width, d):
 
 
 @separate
-def _times(crew, system, vectors, out):
+def _times(crew, codes, system, vectors, out):
     """The Hessian times ``vectors.search``."""
     sums, features, raw, search = system.sums, vectors.features, vectors.raw, vectors.search
     d = features.shape[1]
@@ -71,13 +80,15 @@ def _times(crew, system, vectors, out):
         sums.shifts[o] = np.float32(search[o, d]) if system.intercept else _ZERO
     is_whitened = system.whitening.size > 0
     if is_whitened:
-        write_scores_together(crew, system.whitening, WHOLE, features, system.edges, raw)
+        write_scores_together(crew, codes.double_scores, system.whitening, WHOLE, features, system.edges, raw)
     for o in range(search.shape[0]):
         for j in range(sums.vectors.shape[1]):
             sums.vectors[o, j] = np.float32(raw[o, j] if is_whitened else features[o, j])
-    add_up_together(crew, sums)
+    add_up_together(crew, codes.parts_of_sums, codes.totals_of_sums, sums)
     if is_whitened:
-        write_scores_together(crew, system.transposed, WHOLE, sums.sums, system.transposed_edges, features)
+        write_scores_together(
+            crew, codes.double_scores, system.transposed, WHOLE, sums.sums, system.transposed_edges, features
+        )
     for o in range(search.shape[0]):
         for j in range(d):
             out[o, j] = (features[o, j] if is_whitened else sums.sums[o, j]) + system.penalty * search[o, j]
@@ -85,14 +96,16 @@ def _times(crew, system, vectors, out):
 
 
 @separate
-def _solve(crew, inverse, vectors):
+def _solve(crew, codes, inverse, vectors):
     """The preconditioner for ``vectors.residuals``."""
     residuals, single = vectors.residuals, vectors.single
     for o in range(residuals.shape[0]):
         for j in range(residuals.shape[1]):
             single[o, j] = np.float32(residuals[o, j])
-    write_scores_together(crew, inverse.lower, LOWER, single, inverse.edges, vectors.middle)
-    write_scores_together(crew, inverse.upper, UPPER, vectors.middle, inverse.edges, vectors.solved)
+    write_scores_together(crew, codes.single_scores, inverse.lower, LOWER, single, inverse.edges, vectors.middle)
+    write_scores_together(
+        crew, codes.single_scores, inverse.upper, UPPER, vectors.middle, inverse.edges, vectors.solved
+    )
 
 
 @separate
@@ -118,22 +131,22 @@ def _move(vectors, o, products, is_first):
 
 
 @entry
-def find_directions(crew, system, inverse, vectors, gradients, forcing, max_steps):
+def find_directions(crew, codes, system, inverse, vectors, gradients, forcing, max_steps):
     """Directions that solve ``Hessian direction = -gradient`` for each output; returns the number of steps taken."""
     n_outputs, n = gradients.shape
     for o in range(n_outputs):
         for j in range(n):
             vectors.directions[o, j], vectors.residuals[o, j] = 0.0, -gradients[o, j]
-    _solve(crew, inverse, vectors)
+    _solve(crew, codes, inverse, vectors)
     for o in range(n_outputs):
         vectors.first_sizes[o] = vectors.sizes[o] = _product(vectors.residuals[o], vectors.solved[o])
         for j in range(n):
             vectors.search[o, j] = np.float64(vectors.solved[o, j])
     for step in range(max_steps):
-        _times(crew, system, vectors, vectors.products)
+        _times(crew, codes, system, vectors, vectors.products)
         for o in range(n_outputs):
             _move(vectors, o, vectors.products, step == 0)
-        _solve(crew, inverse, vectors)
+        _solve(crew, codes, inverse, vectors)
         n_done = 0
         for o in range(n_outputs):
             before, size = vectors.sizes[o], _product(vectors.residuals[o], vectors.solved[o])

@@ -11,7 +11,17 @@ import numpy as np
 
 from frugalsvm.compiling.crew import Crew
 from frugalsvm.compiling.threads import ONE_THREAD, Threads, row_blocks, usable_cores
-from frugalsvm.lowrank.row_products import LOWER, TILE, UPPER, WHOLE, add_up, new_sums, write_scores
+from frugalsvm.lowrank.row_products import (
+    LOWER,
+    TILE,
+    UPPER,
+    WHOLE,
+    add_up,
+    code_of_scores,
+    code_of_sums,
+    new_sums,
+    write_scores,
+)
 
 __all__ = ["ONE_AFTER_ANOTHER", "PRODUCTS_PER_NUMBER", "ChosenRows", "CurvedSums", "Passes", "TwoTriangles"]
 
@@ -64,7 +74,8 @@ class Passes:
         """``vectors @ rows.T`` in their type; ``form`` tells where rows have numbers that are not zero."""
         out = np.empty((len(vectors), len(rows)), rows.dtype)
         edges, numbers = self.score_edges(rows, len(vectors), form)
-        self.crew.run(write_scores, numbers, rows, form, np.ascontiguousarray(vectors), edges, out)
+        arguments = rows, form, np.ascontiguousarray(vectors), edges, out
+        self.crew.run(write_scores, numbers, code_of_scores(*arguments), *arguments)
         return out
 
     def score_edges(self, rows, n_outputs, form=WHOLE):
@@ -96,7 +107,7 @@ class Passes:
         n_outputs = len(weights)
         vectors, shifts = np.zeros((n_outputs, 0), np.float32), np.zeros(n_outputs, np.float32)
         of, numbers = self.new_sums(rows, _NO_INDEX, weights, vectors, shifts)
-        self.crew.run(add_up, numbers, of)
+        self.crew.run(add_up, numbers, *code_of_sums(of), of)
         return of.sums
 
     def new_sums(self, rows, index, weights, vectors, shifts):
@@ -117,12 +128,12 @@ class CurvedSums:
         n_outputs, width = len(weights), rows.shape[1]
         vectors, shifts = np.empty((n_outputs, width), np.float32), np.empty(n_outputs, np.float32)
         self.of, self.numbers = passes.new_sums(rows.block, rows.index, weights, vectors, shifts)
-        self._crew = passes.crew
+        self.codes, self._crew = code_of_sums(self.of), passes.crew
 
     def __call__(self, vectors, shifts):
         """Both in float64, ``(n_outputs, width)`` and ``(n_outputs, 1)``."""
         self.of.vectors[:], self.of.shifts[:] = vectors, shifts
-        self._crew.run(add_up, self.numbers, self.of)
+        self._crew.run(add_up, self.numbers, *self.codes, self.of)
         return self.of.sums.copy(), self.of.weight_sums[:, None].copy()
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm.compiling.crew import share, task
+from frugalsvm.compiling.crew import code_of, share, task
 from frugalsvm.compiling.functions import entry, inlined, separate
 
 __all__ = [
@@ -26,6 +26,8 @@ __all__ = [
     "add_block",
     "add_up",
     "add_up_together",
+    "code_of_scores",
+    "code_of_sums",
     "flush",
     "new_sums",
     "rows_in_cache",
@@ -93,15 +95,21 @@ def tile_scores(a, b, c, d, vector, scores):
 
 
 @entry
-def write_scores(crew, rows, form, vectors, edges, scores):
+def code_of_scores(rows, form, vectors, edges, scores):
+    """The code that `write_scores` is called with, for arrays of these types."""
+    return code_of(_write_part, (rows, form, vectors, edges, scores))
+
+
+@entry
+def write_scores(crew, code, rows, form, vectors, edges, scores):
     """``scores[o, i] = vectors[o] . rows[i]``, in the type of all three; rows are divided at ``edges``."""
-    write_scores_together(crew, rows, form, vectors, edges, scores)
+    write_scores_together(crew, code, rows, form, vectors, edges, scores)
 
 
 @separate
-def write_scores_together(crew, rows, form, vectors, edges, scores):
+def write_scores_together(crew, code, rows, form, vectors, edges, scores):
     """`write_scores`, for compiled functions."""
-    share(crew, _write_part, edges.size - 1, (rows, form, vectors, edges, scores))
+    share(crew, code, edges.size - 1, (rows, form, vectors, edges, scores))
 
 
 @task
@@ -190,21 +198,27 @@ def add_block(rows, index, vector, shift, weights, first, last, places, tile, su
 
 
 @entry
-def add_up(crew, of):
+def code_of_sums(of):
+    """The code that `add_up` is called with, for arrays of these types: of parts, and of their total."""
+    return code_of(_add_up_part, (of,)), code_of(_total_part, (of,))
+
+
+@entry
+def add_up(crew, code_of_parts, code_of_total, of):
     """Add up `Sums`.
 
     ``sums[o]`` becomes the sum of ``weights[o, i] (vectors[o] . row + shifts[o]) row``, or of ``weights[o, i] row``
     where vectors have no numbers, and ``weight_sums[o]`` that of what rows are multiplied with. Rows without a weight
     for an output are not even read.
     """
-    add_up_together(crew, of)
+    add_up_together(crew, code_of_parts, code_of_total, of)
 
 
 @separate
-def add_up_together(crew, of):
+def add_up_together(crew, code_of_parts, code_of_total, of):
     """`add_up`, for compiled functions."""
-    share(crew, _add_up_part, of.edges.size - 1, (of,))
-    share(crew, _total_part, -(-of.sums.shape[1] // COLUMNS), (of,))
+    share(crew, code_of_parts, of.edges.size - 1, (of,))
+    share(crew, code_of_total, -(-of.sums.shape[1] // COLUMNS), (of,))
 
 
 @task

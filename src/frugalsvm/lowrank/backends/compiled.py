@@ -11,14 +11,14 @@ import numpy as np
 
 from frugalsvm.arrays.namespace import HOST
 from frugalsvm.compiling.threads import ONE_THREAD, Threads
-from frugalsvm.lowrank.directions import Inverse, System, find_directions, new_vectors
+from frugalsvm.lowrank.directions import Codes, Inverse, System, find_directions, new_vectors
 from frugalsvm.lowrank.hessian import conjugate_gradients, thinned, with_ridge
 from frugalsvm.lowrank.losses.compiled import add_lines, along_lines, differentiate, total_losses
 from frugalsvm.lowrank.maps import raw_rows, whitening_of, width_of
 from frugalsvm.lowrank.options import Options
 from frugalsvm.lowrank.passes import PRODUCTS_PER_NUMBER, ChosenRows, CurvedSums, Passes, TwoTriangles
 from frugalsvm.lowrank.products import ColumnBlocks
-from frugalsvm.lowrank.row_products import LOWER
+from frugalsvm.lowrank.row_products import LOWER, WHOLE, code_of_scores
 from frugalsvm.lowrank.symmetric import cholesky, gram, inverse_of_lower
 from frugalsvm.lowrank.whitening import is_whitened_at_once, whitening_with
 
@@ -144,11 +144,15 @@ class _Inverse:
         cuts, numbers = zip(*(passes.score_edges(each, n_outputs) for each in whitening), strict=True)
         edges, numbers_of_triangle = passes.score_edges(self._product.lower, n_outputs, LOWER)
         system = System(curved.of, *whitening, *cuts, float(problem.penalty), bool(problem.intercept))
+        inverse = Inverse(self._product.lower, self._product.upper, edges)
         vectors = new_vectors(n_outputs, curved.of.rows.shape[1], n - 1)
+        of_raw = system.whitening, WHOLE, vectors.features, system.edges, vectors.raw
+        of_solved = inverse.lower, LOWER, vectors.single, inverse.edges, vectors.middle
+        double = code_of_scores(*of_raw) if system.whitening.size else 0
+        codes = Codes(*curved.codes, double, code_of_scores(*of_solved))
         n_steps = passes.crew.run(
-            find_directions, curved.numbers + sum(numbers) + 2 * numbers_of_triangle, system,
-            Inverse(self._product.lower, self._product.upper, edges), vectors, np.ascontiguousarray(gradients),
-            float(forcing), int(max_steps),
+            find_directions, curved.numbers + sum(numbers) + 2 * numbers_of_triangle, codes, system, inverse, vectors,
+            np.ascontiguousarray(gradients), float(forcing), int(max_steps),
         )  # fmt: skip
         return vectors.directions, n_steps
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from frugalsvm.compiling.crew import share, task
+from frugalsvm.compiling.crew import code_of, share, task
 from frugalsvm.compiling.functions import entry, generic, separate
 from frugalsvm.core.fastmath import LOG2E, exp2_nonpositive
 
@@ -75,7 +75,8 @@ def _no_tilt(loss, output):
 @entry
 def total_losses(crew, loss, targets, scores, weights, edges, totals):
     """Weighted sums of the losses of each part of the rows, one for each output, ``(n_parts, n_outputs)``."""
-    share(crew, _total_part, edges.size - 1, (loss, targets, scores, weights, edges, totals))
+    arguments = loss, targets, scores, weights, edges, totals
+    share(crew, code_of(_total_part, arguments), edges.size - 1, arguments)
 
 
 @task
@@ -94,7 +95,7 @@ def _total_part(loss, targets, scores, weights, edges, totals, part):
 def differentiate(crew, loss, smoothing, cut, targets, scores, weights, edges, slopes, curvatures):
     """Weighted slopes and curvatures of the smoothed losses; slopes up to ``cut`` count as zero."""
     arguments = loss, smoothing, cut, targets, scores, weights, edges, slopes, curvatures
-    share(crew, _derive_part, edges.size - 1, arguments)
+    share(crew, code_of(_derive_part, arguments), edges.size - 1, arguments)
 
 
 @task
@@ -124,7 +125,7 @@ def along_lines(crew, loss, smoothing, targets, scores, changes, weights, steps,
     ``sums`` (n_parts, 2, n_outputs) are those of the outputs that are active, and zero for others.
     """
     arguments = loss, smoothing, targets, scores, changes, weights, steps, active, edges, sums
-    share(crew, _along_part, edges.size - 1, arguments)
+    share(crew, code_of(_along_part, arguments), edges.size - 1, arguments)
 
 
 @task
@@ -147,7 +148,8 @@ def _along_part(loss, smoothing, targets, scores, changes, weights, steps, activ
 @entry
 def add_lines(crew, scores, lengths, changes, edges):
     """``scores += lengths * changes``, an output in each row."""
-    share(crew, _add_part, edges.size - 1, (scores, lengths, changes, edges))
+    arguments = scores, lengths, changes, edges
+    share(crew, code_of(_add_part, arguments), edges.size - 1, arguments)
 
 
 @task
