@@ -43,7 +43,15 @@ import numpy as np
 
 from frugalsvm.compiling.functions import compiled, generic, inlined, larger, separate, smaller
 from frugalsvm.core.experts import Experts
-from frugalsvm.core.fastmath import CHUNK, LOG2E, exp2_nonpositive, first_argmax, maximum
+from frugalsvm.core.fastmath import (
+    CHUNK,
+    FIRST_INDEX,
+    LOG2E,
+    exp2_nonpositive,
+    first_argmax,
+    first_at_least,
+    next_at_least,
+)
 from frugalsvm.core.losses import BinaryHinge, MulticlassHinge
 from frugalsvm.core.one_class import OneClass
 from frugalsvm.core.residuals import Residual, Residuals
@@ -213,17 +221,18 @@ def _search(loss, n_outputs, coef, sizes, kernel_values, m, n_slots, overlaps, c
     reach = closeness.dtype.type(least_winning_kappa(least / A) / _SLACK)
     closeness[first] = _OUT
     for start in range(0, n_slots, CHUNK):
-        stop = start + CHUNK if start + CHUNK < n_slots else n_slots
-        if maximum(closeness[start:], stop - start) >= reach:  # most often none is near enough
-            for j in range(start, stop):
-                if closeness[j] >= reach:
-                    cosine = _rough_cosine(loss, overlaps, A, sizes[j], j)
-                    bound = lower_bound(smaller(np.float64(closeness[j]), 1.0), sizes[j] / A, cosine)
-                    if A * bound <= least * _SLACK:
-                        h, lost = _score(_overlap(coef, n_outputs, m, j), sizes, kernel_values, m, j)
-                        if lost < least or (lost == least and j < best):
-                            best, best_h, least = j, h, lost
-                            reach = closeness.dtype.type(least_winning_kappa(least / A) / _SLACK)
+        chunk, size = closeness[start:], smaller(CHUNK, n_slots - start)
+        place = next_at_least(chunk, reach, FIRST_INDEX, size)
+        while place < size:  # most often none is near enough
+            j = start + place
+            cosine = _rough_cosine(loss, overlaps, A, sizes[j], j)
+            bound = lower_bound(smaller(np.float64(closeness[j]), 1.0), sizes[j] / A, cosine)
+            if A * bound <= least * _SLACK:
+                h, lost = _score(_overlap(coef, n_outputs, m, j), sizes, kernel_values, m, j)
+                if lost < least or (lost == least and j < best):
+                    best, best_h, least = j, h, lost
+                    reach = closeness.dtype.type(least_winning_kappa(least / A) / _SLACK)
+            place = next_at_least(chunk, reach, np.int32(place + 1), size)
     return best, best_h, least
 
 
@@ -235,12 +244,15 @@ def _rough_cosine_one_output(loss, overlaps, A, B, j):
 @_candidates.implement(BinaryHinge, OneClass, Residual)
 def _candidates_one_output(loss, coef, weights, sizes, kernel_values, m, n_slots, overlaps, closeness):
     zero, out = closeness.dtype.type(0.0), closeness.dtype.type(_OUT)
-    sign = weights[0, m]
+    sign, own = weights[0, m], kernel_values[m]
+    kernel_values[m], nearest = out, out
     for j in range(n_slots):
         kappa = kernel_values[j]
-        closeness[j] = kappa if weights[0, j] * sign > zero else out
-    closeness[m] = out
-    return first_argmax(closeness, n_slots)
+        here = kappa if weights[0, j] * sign > zero else out
+        closeness[j] = here
+        nearest = larger(nearest, here)
+    kernel_values[m] = own
+    return first_at_least(closeness, nearest, n_slots)
 
 
 @best_partner.implement(BinaryHinge, OneClass, Residual)

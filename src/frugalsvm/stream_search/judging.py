@@ -5,7 +5,7 @@ than the learning, and Python does it for one candidate after the other, however
 candidates are therefore looked at once for each batch; their blocks are calls of compiled code, which run side by side.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,7 +42,7 @@ class Batch(NamedTuple):
     blocks: list[slice]
 
 
-def steps_of(candidate: Any, batch: Batch) -> Iterator[None]:
+def steps_of(candidate: Any, batch: Batch) -> Generator[None, None, np.ndarray]:
     """A step for each block of a batch; returns which predictions were right."""
     quick = _quick_way(candidate, batch)
     learns = _Checked(candidate, batch) if quick is None else quick
