@@ -30,6 +30,7 @@ __all__ = [
     "FEW_FEATURES",
     "FEW_ROWS",
     "ODD_SLOTS",
+    "TURNED_FEATURES",
     "DenseBlocks",
     "DenseColumns",
     "block_rows_for",
@@ -42,7 +43,7 @@ ODD_SLOTS = 8  # between the products of two rows
 FEW_ROWS = 16  # for fewer, transposing the support vectors takes longer than the products
 TURNED_FEATURES = 64  # up to here a slot is multiplied with all examples of a block, feature by feature
 MANY_CHANGES = 2  # a block is long if at most one slot changed for every two examples of the one before it
-_LARGE = 2**11  # values of all support vectors for each row of a block
+_LARGE = 2**10  # values of all support vectors for each row of a block
 _MOST_PRODUCTS = 2**18  # of a block with all slots
 
 

@@ -47,6 +47,7 @@ from frugalsvm.core.fastmath import (
     CHUNK,
     FIRST_INDEX,
     LOG2E,
+    below_one,
     exp2_nonpositive,
     first_argmax,
     first_at_least,
@@ -153,16 +154,18 @@ def _best_point_in_half(A, C, B, log_kappa):
 @compiled
 def degradation(A, C, B, log_kappa, h):
     """Squared norm of what is lost by merging at ``h``."""
-    from_m = np.expm1(2.0 * (1.0 - h) * (1.0 - h) * log_kappa)
-    from_n = np.expm1(2.0 * h * h * log_kappa)
-    mixed = 2.0 * h * (1.0 - h) * log_kappa
-    return larger(0.0, 2.0 * C * np.exp(log_kappa - mixed) * np.expm1(mixed) - A * from_m - B * from_n)
+    exponent = 2.0 * LOG2E * log_kappa  # `below_one` is -expm1, for powers of two
+    mixed = h * (1.0 - h) * exponent
+    from_m, from_n = below_one((1.0 - h) * (1.0 - h) * exponent), below_one(h * h * exponent)
+    from_both = exp2_nonpositive(smaller(0.5 * exponent - mixed, 0.0)) * below_one(mixed)
+    return larger(0.0, A * from_m + B * from_n - 2.0 * C * from_both)
 
 
 @compiled
 def merge_factors(h, log_kappa):
     """``u = K(x_m, z)`` and ``v = K(x_n, z)``: what each vector's coefficients are multiplied with in z."""
-    return np.exp((1.0 - h) * (1.0 - h) * log_kappa), np.exp(h * h * log_kappa)
+    exponent = log_kappa * LOG2E
+    return exp2_nonpositive((1.0 - h) * (1.0 - h) * exponent), exp2_nonpositive(h * h * exponent)
 
 
 @compiled
