@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm.compiling.functions import compiled, generic, matrix_product, separate
+from frugalsvm.compiling.functions import compiled, generic, matrix_product, separate, smaller
 from frugalsvm.core.fastmath import row_products, rows_dot
 
 __all__ = [
@@ -37,6 +37,7 @@ class Products(NamedTuple):
 PRODUCTS = Products()
 MANY_ZEROS = 7  # values per value that is not zero from which on rows are multiplied without the zeros
 MANY_FEATURES = 16  # from here on that is worth a look
+GROUP_ROWS = 64  # of a block, which are multiplied in the same way
 _NONE, _ONE = np.int32(0), np.int32(1)  # as many as values are in a vector
 
 
@@ -147,11 +148,19 @@ def _row_products(pairing, A, i, B, n, out, stride):
 
 @block_pairs.implement(Products)
 def _block_products(pairing, block, count, columns, stride, out):
-    if _has_many_zeros(block, count):
-        for i in range(count):
-            _products_without_zeros(block, i, columns, stride, out[i * stride :], stride)
-    else:
-        _block_product(block, count, columns, stride, out)
+    start = 0
+    while start < count:
+        # Groups of 64 rows, alike if they have many zeros or not: long blocks compute as short ones do.
+        has_zeros, stop = _has_many_zeros(block[start:], smaller(GROUP_ROWS, count - start)), start + GROUP_ROWS
+        while stop < count and _has_many_zeros(block[stop:], smaller(GROUP_ROWS, count - stop)) == has_zeros:
+            stop += GROUP_ROWS
+        stop = smaller(stop, count)
+        if has_zeros:
+            for i in range(start, stop):
+                _products_without_zeros(block, i, columns, stride, out[i * stride :], stride)
+        else:
+            _block_product(block[start:], stop - start, columns, stride, out[start * stride :])
+        start = stop
 
 
 @compiled
