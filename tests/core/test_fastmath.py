@@ -5,6 +5,7 @@ import pytest
 
 from frugalsvm.compiling.functions import entry
 from frugalsvm.core.fastmath import (
+    CHUNK,
     FARTHEST,
     copy_row,
     cos_turns,
@@ -15,6 +16,7 @@ from frugalsvm.core.fastmath import (
     first_at_least,
     first_at_most,
     minimum,
+    next_at_least,
     row_weighted_sum,
     rows_dot,
 )
@@ -181,3 +183,14 @@ class TestReductions:
         assert weighted == pytest.approx(exact[:18].sum(), abs=tolerance)
         np.testing.assert_array_equal(target[1], B[4])
         assert not target[[0, 2, 3]].any()
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_next_index_in_a_chunk(dtype):
+    values = np.zeros(CHUNK, dtype)
+    places = [0, 7, 8, 33, 62]
+    values[places] = 1.0
+    for n in (0, 1, 5, 40, CHUNK):
+        for first in range(n + 1):
+            expected = next((place for place in places if first <= place < n), CHUNK)
+            assert next_at_least(values, dtype(0.5), np.int32(first), n) == expected

@@ -6,7 +6,7 @@ import scipy.sparse
 
 from frugalsvm.compiling.functions import entry
 from frugalsvm.core import sparse_source
-from frugalsvm.core.dense_sources import DenseBlocks, DenseColumns
+from frugalsvm.core.dense_sources import TURNED_FEATURES, DenseBlocks, DenseColumns
 from frugalsvm.core.expansion import new_expansion
 from frugalsvm.core.fastmath import copy_row
 from frugalsvm.core.kernels import Laplacian, Linear
@@ -128,6 +128,43 @@ def test_dense_blocks(rate, pairing):
     blocks = check_walk(X, X, DenseBlocks, rate=rate, pairing=pairing)
     if rate == 0.0:
         assert blocks == [64, 64, 64, 64, 44]
+
+
+@pytest.mark.parametrize("n_features", [TURNED_FEATURES, TURNED_FEATURES + 1])
+def test_changed_slots_meet_narrow_and_wide_rows(n_features):
+    X = np.random.default_rng(1).normal(size=(N_ROWS, n_features))
+    check_walk(X, X, DenseBlocks, rate=0.5)
+
+
+@pytest.mark.parametrize(("rate", "expected"), [(0.0, [128, 128, 44]), (1.0, [128, 64, 64, 44])])
+def test_blocks_of_large_vectors_are_long_unless_many_change(rate, expected):
+    X = np.random.default_rng(1).normal(size=(N_ROWS, 2_100))
+    assert check_walk(X, X, DenseBlocks, rate=rate, n_slots=28) == expected
+
+
+def test_blocks_are_short_while_the_model_grows():
+    X = np.random.default_rng(1).normal(size=(N_ROWS, 2_100))
+    assert check_walk(X, X, DenseBlocks, rate=0.0, n_slots=7) == [64, 64, 64, 64, 44]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_long_blocks_have_the_same_products_bit_for_bit(dtype):
+    """So that batches of 64 rows give the model that one long batch does."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(256, 2_100)).astype(dtype)
+    X[64:128] *= rng.random((64, 2_100)) < 0.1  # a short block of mostly zeros
+    model = new_expansion(CAPACITY, 2_100, 1, dtype)
+    model.rows[:28] = rng.normal(size=(28, 2_100))
+    model.counts[0]["n_slots"] = 28
+    found = []
+    for block_rows in (64, 128):
+        source = new_source(Linear(), X, np.arange(256), model)
+        products, own_products = np.full((2, 256, CAPACITY), np.nan)
+        for start in range(0, 256, block_rows):
+            arrays = np.full(256, -1), X, products, np.zeros(256), np.empty((256, 2_100)), own_products
+            assert walk(source, start, block_rows, model, *arrays) == block_rows
+        found.append(products)
+    np.testing.assert_array_equal(*found)
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.5])

@@ -1,5 +1,7 @@
 """Candidates that learn a stream side by side."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
@@ -7,12 +9,13 @@ from sklearn.base import clone
 from sklearn.linear_model import SGDClassifier
 from sklearn.svm import SVC
 
-from frugalsvm import BSGDClassifier, StreamTuner, load, save
+from frugalsvm import BPAClassifier, BSGDClassifier, BudgetedPerceptron, StreamTuner, load, save
 from frugalsvm.datasets import make_checkerboard
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.persist import ModelFileError
 from frugalsvm.pipelines import StreamPipeline
-from frugalsvm.stream_search.tuner import _blocks
+from frugalsvm.stream_search.judging import _Checked, _Quick
+from frugalsvm.stream_search.tuner import _blocks, _blocks_of_batches
 
 X, Y = make_checkerboard(4_000, random_state=0)
 BSGD = BSGDClassifier(budget=50, alpha=1e-5)
@@ -63,12 +66,50 @@ def test_rows_are_judged_before_they_are_learned():
     assert all(abs(each["accuracy"] - 0.5) < 0.08 for each in model.results_)
 
 
-def test_every_second_row_is_judged_at_most(monkeypatch):
+@pytest.mark.parametrize("way", [_Checked, _Quick])
+def test_every_second_row_is_judged_at_most(monkeypatch, way):
+    if way is _Checked:
+        monkeypatch.setattr("frugalsvm.stream_search.judging._quick_way", lambda candidate, batch: None)
     judged = []
-    predict = BSGDClassifier.predict
-    monkeypatch.setattr(BSGDClassifier, "predict", lambda self, X: judged.append(len(X)) or predict(self, X))
+    judge = way.judge
+    monkeypatch.setattr(way, "judge", lambda self, chosen: judged.append(len(chosen)) or judge(self, chosen))
     taught(StreamTuner(BSGD, {"gamma": [5.0, 6.0]}, min_rows=10_000), stop=1_001, batch=77)
     assert sum(judged) / 2 == pytest.approx((1_001 - 77) / 2, abs=1)
+
+
+def _candidates():
+    return [
+        BSGDClassifier(budget=50, gamma=5.0, alpha=1e-5),
+        BSGDClassifier(budget=50, gamma=5.0, half_life="auto"),
+        BSGDClassifier(budget=50, gamma=5.0, alpha=1e-3, average=True),
+        BudgetedPerceptron(budget=50, gamma=5.0, random_state=0),
+        BPAClassifier("nn", budget=50, gamma=5.0),
+    ]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_compiled_blocks_are_what_fit_and_predict_do(monkeypatch, n_classes, dtype):
+    """Both ways, of all kinds of candidates: the same models bit for bit, judged by the same predictions."""
+    rows, labels = X[:2_500].astype(dtype), np.where(X[:2_500, 0] > 2.0, n_classes, Y[:2_500])
+    weights = np.where(np.arange(2_500) % 3, 1.0, 0.0)
+    for given in (None, weights):
+        quick = StreamTuner(_candidates(), min_rows=1_000, random_state=0, n_jobs=2).fit(rows, labels, given)
+        used = []
+        with monkeypatch.context() as patch:
+            patch.setattr("frugalsvm.stream_search.judging._quick_way", lambda *given, used=used: used.append(given))
+            checked = StreamTuner(_candidates(), min_rows=1_000, random_state=0).fit(rows, labels, given)
+        assert used
+        assert quick.results_ == checked.results_
+        for one, other in zip(quick._racers, checked._racers, strict=True):
+            np.testing.assert_array_equal(one.decision_function(rows), other.decision_function(rows))
+
+
+def test_rows_far_from_the_origin_are_learned_with_all_checks():
+    far = X[:600] + np.where(np.arange(600) < 300, 0.0, 1e5)[:, None]
+    model = taught(tuner(min_rows=10_000), stop=300)
+    model.partial_fit(far[300:], Y[300:600])
+    assert not model.best_estimator_.origin_.is_zero
 
 
 @pytest.mark.parametrize("batch", [100, 3_000])
@@ -219,3 +260,9 @@ def test_blocks_are_short_at_first_and_cover_all_rows():
     assert [block.start for block in blocks[1:]] == [block.stop for block in blocks[:-1]]
     assert blocks[-1].stop == 40_000
     assert _blocks(10**9, 10) == [slice(0, 10)]
+
+
+def test_blocks_end_where_batches_of_a_fit_do():
+    edges = [0, 100, 356, 500, 700]
+    assert _blocks_of_batches(1_000, 300, 1_000, 400) == [slice(*pair) for pair in itertools.pairwise(edges)]
+    assert _blocks_of_batches(1_000, 0, 300, 300) == _blocks(1_000, 300)

@@ -27,10 +27,9 @@ from frugalsvm.compiling.functions import inlined
 from frugalsvm.core.expansion import (
     free_slot,
     refresh_slot,
-    slot_kernel_row,
 )
 from frugalsvm.core.fastmath import rows_dot
-from frugalsvm.core.lookahead import touch
+from frugalsvm.core.lookahead import slot_row, touch
 from frugalsvm.core.merge import best_partner, between, log_kernel_value, merge_factors
 
 __all__ = ["POLICIES", "Merge", "Remove", "new_policy", "partner_of", "write_merged"]
@@ -85,7 +84,7 @@ def _admit_by_merging(policy, loss, kernel, ball, source, expansion, work):
     if n > policy.budget:
         m = smallest_or_newcomer(expansion.sizes, n - 1)
         if m != n - 1:
-            slot_kernel_row(kernel, expansion, m, work.products, work.kernel_row)
+            slot_row(kernel, source, m, expansion, work)
         partner, h, lost = partner_of(loss, expansion, work, m)
         log_kappa = log_kernel_value(work.kernel_row, partner)
         note_merge(ball, kernel, expansion, work, m, partner, h, log_kappa, lost)

@@ -13,7 +13,7 @@ import numpy as np
 
 from frugalsvm._stored import stored, within
 from frugalsvm.compiling.functions import compiled, generic, inlined, separate
-from frugalsvm.core.fastmath import CHUNK, first_argmax
+from frugalsvm.core.fastmath import first_argmax, first_at_most
 from frugalsvm.core.kernels import UNIT_KERNELS, self_value
 from frugalsvm.core.lookahead import slot_row
 from frugalsvm.core.records import as_numbers, integer_record
@@ -165,13 +165,4 @@ def _look_again(neighbors, kernel, source, expansion, n, work):
 @separate
 def _next_unknown(slot, first, n):
     """The next slot of which the neighbor is unknown, from ``first``; n if there is none."""
-    for start in range(first, n, CHUNK):
-        stop = start + CHUNK if start + CHUNK < n else n
-        n_unknown = 0
-        for j in range(start, stop):
-            n_unknown += slot[j] == UNKNOWN
-        if n_unknown > 0:  # most often there is none
-            for j in range(start, stop):
-                if slot[j] == UNKNOWN:
-                    return j
-    return n
+    return first + first_at_most(slot[first:], UNKNOWN, n - first)  # slots are not negative

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm.compiling.functions import add_to, compiled, entry, generic, inlined, larger, value_of
-from frugalsvm.core.dense_sources import FEW_FEATURES, FEW_ROWS, ODD_SLOTS
+from frugalsvm.core.dense_sources import FEW_FEATURES, FEW_ROWS, ODD_SLOTS, block_rows_for
 from frugalsvm.core.expansion import padded, whole_groups
 from frugalsvm.core.fastmath import ADJACENT, magnitude_bits, rows_dot, weighted_sums
 from frugalsvm.core.kernels import pairing_of, scored_row
@@ -37,6 +37,7 @@ __all__ = [
 MOST_ROWS = 2**14  # in one call of compiled code, which Ctrl-C cannot stop
 UNFIT = -1
 MOST_LOOKS = 2**16  # some tenths of a millisecond
+_BLOCKS_EACH = 4  # of a thread, at least, where blocks are long
 
 
 class UnfitRowsError(ValueError):
@@ -79,8 +80,8 @@ class NarrowVectors(NamedTuple):
 class Scratch(NamedTuple):
     """Memory of all threads: each has its own part."""
 
-    block: np.ndarray  # (n_threads, BLOCK_ROWS, n_features) rows at hand
-    products: np.ndarray  # (n_threads, BLOCK_ROWS * stride) their products with the vectors
+    block: np.ndarray  # (n_threads, block_rows, n_features) rows at hand
+    products: np.ndarray  # (n_threads, block_rows * stride) their products with the vectors
     kernel_row: np.ndarray  # (n_threads, capacity)
 
 
@@ -142,7 +143,10 @@ def _read_only(array):
 def new_scoring(kernel, vectors, X, *, n_threads=1, shift=None, any_size=False) -> DenseScoring:
     """Get ready to score the rows of a C-contiguous matrix, float32 or float64, on some threads."""
     capacity, n_features = vectors.rows.shape
-    dtype, n_block = vectors.rows.dtype, min(BLOCK_ROWS, max(X.shape[0], 1))
+    dtype, n_block = vectors.rows.dtype, block_rows_for(pairing_of(kernel), n_features, padded(vectors.n_slots))
+    while n_block > BLOCK_ROWS and X.shape[0] < _BLOCKS_EACH * n_threads * n_block:
+        n_block //= 2
+    n_block = min(n_block, max(X.shape[0], 1))
     return DenseScoring(
         kernel,
         vectors,
@@ -186,10 +190,10 @@ def _stop(scoring):
 @entry
 def score_some(scoring, thread, most_rows):
     """Score about ``most_rows`` rows; returns a row up to which all are taken, or ``UNFIT``."""
-    n_rows, n_here = scoring.X.shape[0], 0
-    start = add_to(scoring.next_row, BLOCK_ROWS)
+    n_rows, n_here, block_rows = scoring.X.shape[0], 0, scoring.scratch.block.shape[1]
+    start = add_to(scoring.next_row, block_rows)
     while start < n_rows:
-        count = min(BLOCK_ROWS, n_rows - start)
+        count = min(block_rows, n_rows - start)
         if _read(scoring.X, start, count, scoring.shift, scoring.scratch.block[thread]) > scoring.most_bits:
             add_to(scoring.is_over, 1)
             return UNFIT
@@ -197,7 +201,7 @@ def score_some(scoring, thread, most_rows):
         n_here += count
         if n_here >= most_rows:
             break
-        start = add_to(scoring.next_row, BLOCK_ROWS)
+        start = add_to(scoring.next_row, block_rows)
     add_to(scoring.n_scored, n_here)
     if start < n_rows:
         return start

@@ -10,10 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm.compiling.functions import compiled
+from frugalsvm.compiling.functions import compiled, smaller
 from frugalsvm.core.expansion import whole_groups
 from frugalsvm.core.fastmath import ADJACENT, copy_row
 from frugalsvm.core.lookahead import (
+    BLOCK_ROWS,
     LONG_BLOCK_ROWS,
     SOURCE_STATE,
     example_norm,
@@ -23,14 +24,16 @@ from frugalsvm.core.lookahead import (
     touch,
     write_example,
 )
-from frugalsvm.core.pairing import block_pairs, column_pairs, row_norm, row_pairs
+from frugalsvm.core.pairing import Products, block_pairs, column_pairs, row_norm, row_pairs
 
 __all__ = [
     "FEW_FEATURES",
     "FEW_ROWS",
     "ODD_SLOTS",
+    "TURNED_FEATURES",
     "DenseBlocks",
     "DenseColumns",
+    "block_rows_for",
     "copy_to_slot",
     "new_dense_source",
 ]
@@ -38,6 +41,10 @@ __all__ = [
 FEW_FEATURES = 8  # up to here DenseColumns is faster than DenseBlocks
 ODD_SLOTS = 8  # between the products of two rows
 FEW_ROWS = 16  # for fewer, transposing the support vectors takes longer than the products
+TURNED_FEATURES = 64  # up to here a slot is multiplied with all examples of a block, feature by feature
+MANY_CHANGES = 2  # a block is long if at most one slot changed for every two examples of the one before it
+_LARGE = 2**10  # values of all support vectors for each row of a block
+_MOST_PRODUCTS = 2**18  # of a block with all slots
 
 
 class DenseBlocks(NamedTuple):
@@ -48,6 +55,8 @@ class DenseBlocks(NamedTuple):
     norms: np.ndarray  # (block_rows,) and their norms, see `row_norm`
     columns: np.ndarray  # the support vectors, transposed, ``stride`` to a feature
     products: np.ndarray  # products of the examples with the slots, ``stride`` to a row
+    turned: np.ndarray  # the examples, transposed, ``block_rows`` to a feature; empty if features are many
+    changed: np.ndarray  # (block_rows,) products of the examples with one slot
     state: np.ndarray
 
 
@@ -77,6 +86,8 @@ def new_dense_source(pairing, X, order, expansion, block_rows):
             products=np.zeros(capacity, X.dtype),
             state=np.zeros(1, SOURCE_STATE),
         )
+    if block_rows is None:
+        block_rows = block_rows_for(pairing, n_features, capacity)
     return DenseBlocks(
         pairing,
         X,
@@ -85,8 +96,25 @@ def new_dense_source(pairing, X, order, expansion, block_rows):
         norms=np.zeros(block_rows, X.dtype),
         columns=np.zeros(n_features * (capacity + ODD_SLOTS), X.dtype),
         products=np.zeros(block_rows * (capacity + ODD_SLOTS), X.dtype),
+        turned=np.zeros(n_features * block_rows if n_features <= TURNED_FEATURES else 0, X.dtype),
+        changed=np.zeros(block_rows, X.dtype),
         state=np.zeros(1, SOURCE_STATE),
     )
+
+
+def block_rows_for(pairing, n_features, capacity):
+    """How many rows are multiplied with all support vectors at a time.
+
+    BLAS copies all of these for each product, which took half of the time of 64 rows of 784 features on x86-64. So
+    where they are large, blocks are longer, as long as their products stay in the cache. Products are the same bit for
+    bit: BLAS has another way for matrices that are smaller than all these.
+    """
+    rows = BLOCK_ROWS
+    if not isinstance(pairing, Products):
+        return rows
+    while n_features * capacity >= _LARGE * rows and 2 * rows * capacity <= _MOST_PRODUCTS and rows < LONG_BLOCK_ROWS:
+        rows *= 2
+    return rows
 
 
 # --- both -------------------------------------------------------------------------------------------------
@@ -121,13 +149,17 @@ def _write_column(columns, stride, rows, slot):
 @load.implement(DenseBlocks, inline=False)
 def _blocks_load(source, start, count, expansion):
     n, state = expansion.counts[0]["n_slots"], source.state
-    _gather(source.pairing, source.X, source.order, start, count, source.block, source.norms)
     # Room for some new slots, if the store has it: a growing model ends its blocks early rather than multiply with
     # slots that are still empty.
     capacity, enough = expansion.rows.shape[0], whole_groups(n + 1 + n // 16)
     room = enough if enough < capacity else capacity
     # No power of two, nor a multiple of one: all values of a slot would compete for a few places in the cache.
     stride = room + ODD_SLOTS
+    # Blocks are not long while the model grows, nor where many slots change, which takes longer then.
+    if room < capacity or state[0]["n_dirty"] * MANY_CHANGES > state[0]["count"]:
+        count = smaller(count, BLOCK_ROWS - start % BLOCK_ROWS)
+    state[0]["n_dirty"] = 0
+    _gather(source.pairing, source.X, source.order, start, count, source.block, source.norms)
     if stride != state[0]["stride"]:
         state[0]["is_filled"] = 0
     state[0]["count"], state[0]["row"], state[0]["room"], state[0]["stride"] = count, 0, room, stride
@@ -140,6 +172,10 @@ def _blocks_load(source, start, count, expansion):
             _write_column(source.columns, stride, expansion.rows, j)
         state[0]["is_filled"] = 1
     block_pairs(source.pairing, source.block, count, source.columns, stride, source.products)
+    if source.turned.size > 0:
+        for i in range(count):
+            for f in range(source.block.shape[1]):
+                source.turned[f * source.changed.size + i] = source.block[i, f]
     return count
 
 
@@ -151,9 +187,17 @@ def _blocks_products_row(source, i, expansion):
 
 @touch.implement(DenseBlocks, inline=False)
 def _blocks_touch(source, slot, expansion):
-    stride, row = source.state[0]["stride"], source.state[0]["row"] // 4 * 4  # whole groups of four, as in other blocks
-    column = source.products[row * stride + slot :]
-    row_pairs(source.pairing, expansion.rows, slot, source.block[row:], source.state[0]["count"] - row, column, stride)
+    stride, count, row = source.state[0]["stride"], source.state[0]["count"], source.state[0]["row"]
+    source.state[0]["n_dirty"] += 1
+    if source.turned.size > 0 and count >= FEW_ROWS:
+        n_block = source.changed.size
+        column_pairs(source.pairing, expansion.rows, slot, source.turned, n_block, source.changed, n_block)
+        for i in range(row, count):
+            source.products[i * stride + slot] = source.changed[i]
+    else:
+        row = row // 4 * 4  # whole groups of four, as in other blocks
+        column = source.products[row * stride + slot :]
+        row_pairs(source.pairing, expansion.rows, slot, source.block[row:], count - row, column, stride)
     if source.state[0]["is_filled"] == 1:
         _write_column(source.columns, stride, expansion.rows, slot)
 

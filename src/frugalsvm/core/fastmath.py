@@ -19,6 +19,7 @@ __all__ = [
     "ADJACENT",
     "CHUNK",
     "FARTHEST",
+    "FIRST_INDEX",
     "LOG2E",
     "below_one",
     "copy_row",
@@ -35,6 +36,7 @@ __all__ = [
     "magnitude_bits",
     "maximum",
     "minimum",
+    "next_at_least",
     "nth_smallest",
     "row_products",
     "row_weighted_sum",
@@ -51,6 +53,7 @@ LOG2E = 1.4426950408889634
 FARTHEST = 100.0
 ADJACENT = np.int64(1)  # a stride; compiled code would be made again for a plain 1
 CHUNK = 64  # values that are looked at together: some full vectors
+FIRST_INDEX, _NO_INDEX = np.int32(0), np.int32(CHUNK)  # of a chunk
 
 # Compiled code freezes these; they are typed, because a plain float literal would widen float32 loops.
 _ONE_32 = np.float32(1.0)
@@ -318,18 +321,35 @@ def maximum(values, n):
     return best
 
 
-# A loop that may end early is not vectorized, so these look at whole chunks first, and then into one of them.
+# A loop that may end early is not vectorized, so these look at whole chunks first, and then into one of them. There the
+# least index is found in 32 bits: as many indices as values are in a vector then.
+
+
+@compiled
+def next_at_least(values, limit, first, n):
+    """First index from ``first`` on of a value of at least ``limit``, of the first ``n <= CHUNK``; CHUNK if none."""
+    found = _NO_INDEX
+    for i in range(n):
+        index = np.int32(i)
+        found = smaller(found, index if values[i] >= limit and index >= first else _NO_INDEX)
+    return found
+
+
+@compiled
+def _next_at_most(values, limit, n):
+    found = _NO_INDEX
+    for i in range(n):
+        found = smaller(found, np.int32(i) if values[i] <= limit else _NO_INDEX)
+    return found
 
 
 @separate
 def first_at_most(values, limit, n):
     """First index of a value that is at most ``limit``, of the first n; n if there is none."""
     for start in range(0, n, CHUNK):
-        stop = start + CHUNK if start + CHUNK < n else n
-        if minimum(values[start:], stop - start) <= limit:
-            for i in range(start, stop):
-                if values[i] <= limit:
-                    return i
+        chunk, size = values[start:], smaller(CHUNK, n - start)
+        if minimum(chunk, size) <= limit:
+            return start + _next_at_most(chunk, limit, size)
     return n
 
 
@@ -337,11 +357,9 @@ def first_at_most(values, limit, n):
 def first_at_least(values, limit, n):
     """First index of a value that is at least ``limit``, of the first n; n if there is none."""
     for start in range(0, n, CHUNK):
-        stop = start + CHUNK if start + CHUNK < n else n
-        if maximum(values[start:], stop - start) >= limit:
-            for i in range(start, stop):
-                if values[i] >= limit:
-                    return i
+        chunk, size = values[start:], smaller(CHUNK, n - start)
+        if maximum(chunk, size) >= limit:
+            return start + next_at_least(chunk, limit, FIRST_INDEX, size)
     return n
 
 

@@ -35,7 +35,8 @@ __all__ = [
     "write_example",
 ]
 
-BLOCK_ROWS = 64  # 32 to 128 are alike; results are bit-identical for batches that are multiples of it
+# 32 to 128 are alike, see also `block_rows_for`; results are bit-identical for batches that are multiples of it
+BLOCK_ROWS = 64
 SHORT_BLOCK_ROWS = 32  # for learners with thousands of vectors: the products with them should stay in the cache
 LONG_BLOCK_ROWS = 256  # for the sources that work column by column
 

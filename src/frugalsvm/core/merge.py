@@ -43,7 +43,16 @@ import numpy as np
 
 from frugalsvm.compiling.functions import compiled, generic, inlined, larger, separate, smaller
 from frugalsvm.core.experts import Experts
-from frugalsvm.core.fastmath import CHUNK, LOG2E, exp2_nonpositive, first_argmax, maximum
+from frugalsvm.core.fastmath import (
+    CHUNK,
+    FIRST_INDEX,
+    LOG2E,
+    below_one,
+    exp2_nonpositive,
+    first_argmax,
+    first_at_least,
+    next_at_least,
+)
 from frugalsvm.core.losses import BinaryHinge, MulticlassHinge
 from frugalsvm.core.one_class import OneClass
 from frugalsvm.core.residuals import Residual, Residuals
@@ -145,16 +154,18 @@ def _best_point_in_half(A, C, B, log_kappa):
 @compiled
 def degradation(A, C, B, log_kappa, h):
     """Squared norm of what is lost by merging at ``h``."""
-    from_m = np.expm1(2.0 * (1.0 - h) * (1.0 - h) * log_kappa)
-    from_n = np.expm1(2.0 * h * h * log_kappa)
-    mixed = 2.0 * h * (1.0 - h) * log_kappa
-    return larger(0.0, 2.0 * C * np.exp(log_kappa - mixed) * np.expm1(mixed) - A * from_m - B * from_n)
+    exponent = 2.0 * LOG2E * log_kappa  # `below_one` is -expm1, for powers of two
+    mixed = h * (1.0 - h) * exponent
+    from_m, from_n = below_one((1.0 - h) * (1.0 - h) * exponent), below_one(h * h * exponent)
+    from_both = exp2_nonpositive(smaller(0.5 * exponent - mixed, 0.0)) * below_one(mixed)
+    return larger(0.0, A * from_m + B * from_n - 2.0 * C * from_both)
 
 
 @compiled
 def merge_factors(h, log_kappa):
     """``u = K(x_m, z)`` and ``v = K(x_n, z)``: what each vector's coefficients are multiplied with in z."""
-    return np.exp((1.0 - h) * (1.0 - h) * log_kappa), np.exp(h * h * log_kappa)
+    exponent = log_kappa * LOG2E
+    return exp2_nonpositive((1.0 - h) * (1.0 - h) * exponent), exp2_nonpositive(h * h * exponent)
 
 
 @compiled
@@ -213,17 +224,18 @@ def _search(loss, n_outputs, coef, sizes, kernel_values, m, n_slots, overlaps, c
     reach = closeness.dtype.type(least_winning_kappa(least / A) / _SLACK)
     closeness[first] = _OUT
     for start in range(0, n_slots, CHUNK):
-        stop = start + CHUNK if start + CHUNK < n_slots else n_slots
-        if maximum(closeness[start:], stop - start) >= reach:  # most often none is near enough
-            for j in range(start, stop):
-                if closeness[j] >= reach:
-                    cosine = _rough_cosine(loss, overlaps, A, sizes[j], j)
-                    bound = lower_bound(smaller(np.float64(closeness[j]), 1.0), sizes[j] / A, cosine)
-                    if A * bound <= least * _SLACK:
-                        h, lost = _score(_overlap(coef, n_outputs, m, j), sizes, kernel_values, m, j)
-                        if lost < least or (lost == least and j < best):
-                            best, best_h, least = j, h, lost
-                            reach = closeness.dtype.type(least_winning_kappa(least / A) / _SLACK)
+        chunk, size = closeness[start:], smaller(CHUNK, n_slots - start)
+        place = next_at_least(chunk, reach, FIRST_INDEX, size)
+        while place < size:  # most often none is near enough
+            j = start + place
+            cosine = _rough_cosine(loss, overlaps, A, sizes[j], j)
+            bound = lower_bound(smaller(np.float64(closeness[j]), 1.0), sizes[j] / A, cosine)
+            if A * bound <= least * _SLACK:
+                h, lost = _score(_overlap(coef, n_outputs, m, j), sizes, kernel_values, m, j)
+                if lost < least or (lost == least and j < best):
+                    best, best_h, least = j, h, lost
+                    reach = closeness.dtype.type(least_winning_kappa(least / A) / _SLACK)
+            place = next_at_least(chunk, reach, np.int32(place + 1), size)
     return best, best_h, least
 
 
@@ -235,12 +247,15 @@ def _rough_cosine_one_output(loss, overlaps, A, B, j):
 @_candidates.implement(BinaryHinge, OneClass, Residual)
 def _candidates_one_output(loss, coef, weights, sizes, kernel_values, m, n_slots, overlaps, closeness):
     zero, out = closeness.dtype.type(0.0), closeness.dtype.type(_OUT)
-    sign = weights[0, m]
+    sign, own = weights[0, m], kernel_values[m]
+    kernel_values[m], nearest = out, out
     for j in range(n_slots):
         kappa = kernel_values[j]
-        closeness[j] = kappa if weights[0, j] * sign > zero else out
-    closeness[m] = out
-    return first_argmax(closeness, n_slots)
+        here = kappa if weights[0, j] * sign > zero else out
+        closeness[j] = here
+        nearest = larger(nearest, here)
+    kernel_values[m] = own
+    return first_at_least(closeness, nearest, n_slots)
 
 
 @best_partner.implement(BinaryHinge, OneClass, Residual)

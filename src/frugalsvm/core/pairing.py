@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm.compiling.functions import compiled, generic, matrix_product, separate
+from frugalsvm.compiling.functions import compiled, generic, matrix_product, separate, smaller
 from frugalsvm.core.fastmath import row_products, rows_dot
 
 __all__ = [
@@ -37,6 +37,8 @@ class Products(NamedTuple):
 PRODUCTS = Products()
 MANY_ZEROS = 7  # values per value that is not zero from which on rows are multiplied without the zeros
 MANY_FEATURES = 16  # from here on that is worth a look
+GROUP_ROWS = 64  # of a block, which are multiplied in the same way
+_NONE, _ONE = np.int32(0), np.int32(1)  # as many as values are in a vector
 
 
 @generic
@@ -146,31 +148,52 @@ def _row_products(pairing, A, i, B, n, out, stride):
 
 @block_pairs.implement(Products)
 def _block_products(pairing, block, count, columns, stride, out):
-    if _has_many_zeros(block, count):
-        for i in range(count):
-            _products_without_zeros(block, i, columns, stride, out[i * stride :], stride)
-    else:
-        _block_product(block, count, columns, stride, out)
+    start = 0
+    while start < count:
+        # Groups of 64 rows, alike if they have many zeros or not: long blocks compute as short ones do.
+        has_zeros, stop = _has_many_zeros(block[start:], smaller(GROUP_ROWS, count - start)), start + GROUP_ROWS
+        while stop < count and _has_many_zeros(block[stop:], smaller(GROUP_ROWS, count - stop)) == has_zeros:
+            stop += GROUP_ROWS
+        stop = smaller(stop, count)
+        if has_zeros:
+            for i in range(start, stop):
+                _products_without_zeros(block, i, columns, stride, out[i * stride :], stride)
+        else:
+            _block_product(block[start:], stop - start, columns, stride, out[start * stride :])
+        start = stop
 
 
 @compiled
 def _has_many_zeros(block, count):
     n_others, zero = 0, block.dtype.type(0)
     for i in range(count):
+        n_here = _NONE
         for f in range(block.shape[1]):
-            n_others += block[i, f] != zero
+            n_here = np.int32(n_here + (_ONE if block[i, f] != zero else _NONE))
+        n_others += n_here
     return MANY_ZEROS * n_others < count * block.shape[1]
 
 
 @separate
 def _products_without_zeros(matrix, i, columns, stride, out, n):
-    """Products, value by value that is not zero: less code, and memory is no obstacle where they are few."""
+    """Products by values that are not zero: four of them at a time, for less traffic to the products."""
     zero = matrix.dtype.type(0)
     for j in range(n):
         out[j] = zero
+    n_waiting = p = q = r = 0  # the last values that are not zero, and not added yet: r after q after p
     for f in range(matrix.shape[1]):
         if matrix[i, f] != zero:
-            _add_one(matrix[i, f], columns[f * stride :], out, n)
+            if n_waiting == 3:
+                _add_four_of(matrix, i, p, q, r, f, columns, stride, out, n)
+                n_waiting = 0
+            else:
+                p, q, r = q, r, f
+                n_waiting += 1
+    if n_waiting > 1:
+        _add_pair(matrix[i, q], columns[q * stride :], matrix[i, r], columns[r * stride :], out, n)
+    if n_waiting % 2 == 1:
+        f = p if n_waiting == 3 else r
+        _add_one(matrix[i, f], columns[f * stride :], out, n)
 
 
 @compiled
@@ -216,7 +239,7 @@ def _column_products(pairing, matrix, i, columns, stride, out, n):
         _set_one(matrix[i, 0], columns, out, n)
     f = 2
     while f + 4 <= n_features:
-        _add_four(matrix, i, f, columns[f * stride :], stride, out, n)
+        _add_four_of(matrix, i, f, f + 1, f + 2, f + 3, columns, stride, out, n)
         f += 4
     if f + 2 <= n_features:
         _add_pair(matrix[i, f], columns[f * stride :], matrix[i, f + 1], columns[(f + 1) * stride :], out, n)
@@ -250,8 +273,9 @@ def _add_pair(a, column, b, other, out, n):
 
 
 @compiled
-def _add_four(matrix, i, f, columns, stride, out, n):
-    a, b, c, d = matrix[i, f], matrix[i, f + 1], matrix[i, f + 2], matrix[i, f + 3]
-    first, second, third, fourth = columns, columns[stride:], columns[2 * stride :], columns[3 * stride :]
+def _add_four_of(matrix, i, p, q, r, s, columns, stride, out, n):
+    a, b, c, d = matrix[i, p], matrix[i, q], matrix[i, r], matrix[i, s]
+    first, second = columns[p * stride :], columns[q * stride :]
+    third, fourth = columns[r * stride :], columns[s * stride :]
     for j in range(n):
         out[j] += (a * first[j] + b * second[j]) + (c * third[j] + d * fourth[j])

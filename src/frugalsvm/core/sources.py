@@ -4,14 +4,14 @@ import numpy as np
 
 from frugalsvm.core.dense_sources import DenseBlocks, new_dense_source
 from frugalsvm.core.kernels import pairing_of
-from frugalsvm.core.lookahead import BLOCK_ROWS, LONG_BLOCK_ROWS
+from frugalsvm.core.lookahead import LONG_BLOCK_ROWS
 from frugalsvm.core.pairing import Products
 from frugalsvm.core.sparse_source import SparseColumns, new_sparse_source
 
 __all__ = ["current_columns", "new_source", "rows_at_a_time"]
 
 
-def new_source(kernel, X, order, expansion, block_rows=BLOCK_ROWS, *, stays=False):
+def new_source(kernel, X, order, expansion, block_rows=None, *, stays=False):
     """The source for a kernel and a matrix of the store's type, C-contiguous or CSR, taken in ``order``.
 
     ``stays``: vectors stay in their slots, and come there by ``place_example`` only; then the columns of sparse rows

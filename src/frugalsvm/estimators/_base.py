@@ -368,8 +368,15 @@ def balanced_weights(counts: np.ndarray, labels: np.ndarray, kept: float) -> tup
 
 def predicted_labels(scores: np.ndarray, classes: np.ndarray, n_jobs: Any) -> np.ndarray:
     """The class of the largest score in each row, the first one of equals; of two, the second one from zero upwards."""
-    if scores.shape[1] == 1:
-        return np.where(scores[:, 0] >= 0, classes[1:], classes[:1])
-    threads = Threads(thread_count(n_jobs))
-    blocks = row_blocks(len(scores), threads.count, _ROWS_OF_SCORES)
-    return np.concatenate(threads.run(lambda block: classes[scores[block].argmax(axis=1)], blocks))
+    labels = np.empty(len(scores), classes.dtype)
+    is_binary, threads = scores.shape[1] == 1, Threads(thread_count(n_jobs))
+
+    def choose(block):
+        here = scores[block]
+        labels[block] = (
+            np.where(here[:, 0] >= 0, classes[1:], classes[:1]) if is_binary else classes[here.argmax(axis=1)]
+        )
+
+    least = _ROWS_OF_SCORES * (4 if is_binary else 1)
+    threads.run(choose, row_blocks(len(scores), threads.count, least))
+    return labels

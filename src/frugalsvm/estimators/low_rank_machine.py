@@ -348,7 +348,9 @@ class LowRankMachine(PathOfC, Fits):
 
     def _values(self, X):
         """Decision values of rows as the kernel sees them."""
-        return linear_values(self._map, X, self._raw_coefficients(), self._threads()) + self._weights[:, -1]
+        values = linear_values(self._map, X, self._raw_coefficients(), self._threads())
+        values += self._weights[:, -1]
+        return values
 
     @learned
     def coef_(self):

@@ -1,5 +1,6 @@
 """What solvers and predictions ask of a feature map, whichever it is; and how one is made."""
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from frugalsvm.lowrank.landmarks import SAMPLE_PER_LANDMARK, place_landmarks
 from frugalsvm.lowrank.nystroem import (
     Nystroem,
     bare_nystroem,
-    expansion_values,
+    expansion_writer,
     kernel_rows,
     moved_landmarks,
     new_nystroem,
@@ -36,6 +37,7 @@ __all__ = [
 
 BLOCK_ROWS = 1024
 _LEAST_ROWS, _MOST_ROWS = 256, 8192  # of a thread at a time
+_FIRST_SHARE = 0.75  # of all rows, in long blocks
 
 
 def n_candidates(landmarks, n_components, n_rows):
@@ -110,17 +112,25 @@ def linear_values(feature_map, X, coefficients, threads=ONE_THREAD):
     out = np.empty((X.shape[0], len(weights)))
     is_compiled = isinstance(feature_map, Nystroem) and not isinstance(feature_map.kernel, OwnKernel)
     is_whole = is_compiled and isinstance(X, np.ndarray)
-    write = expansion_values if is_whole else _sums_of_features
-
-    def fill(block):
-        write(feature_map, X[block], weights, out[block])
-
-    threads.run(fill, row_blocks(X.shape[0], threads.count, least=_LEAST_ROWS, most=_MOST_ROWS))
+    blocks = _shares(X.shape[0], threads.count)
+    if is_whole:
+        write = expansion_writer(feature_map, weights, many_calls=len(blocks) > 1)
+    else:
+        write = partial(_sums_of_features, feature_map, weights)
+    threads.run(lambda block: write(X[block], out[block]), blocks)
     return out
 
 
-def _sums_of_features(feature_map, X, weights, out):
-    """The same as `expansion_values`, for features of any kind."""
+def _shares(n_rows, n_threads):
+    """A long block of rows for each thread, and short ones for those that are ready first."""
+    n_first = n_rows if n_threads == 1 else int(_FIRST_SHARE * n_rows)
+    first = row_blocks(n_first, n_threads, _LEAST_ROWS, _MOST_ROWS)
+    rest = row_blocks(n_rows - n_first, n_threads, _LEAST_ROWS) if n_rows > n_first else []
+    return first + [slice(n_first + block.start, n_first + block.stop) for block in rest]
+
+
+def _sums_of_features(feature_map, weights, X, out):
+    """The same as `expansion_writer` does, for features of any kind."""
     raw = np.empty((min(BLOCK_ROWS, X.shape[0]), width_of(feature_map)), np.float32)
     for start in range(0, X.shape[0], BLOCK_ROWS):
         part = X[start : start + BLOCK_ROWS]

@@ -16,7 +16,7 @@ from scipy.linalg import solve_triangular
 
 from frugalsvm._stored import are_norms, stored
 from frugalsvm.arrays.namespace import HOST
-from frugalsvm.compiling.functions import compiled, entry, generic, matrix_product
+from frugalsvm.compiling.functions import compiled, entry, generic, machine_code_for, matrix_product
 from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.core.blocks import is_of_products, sum_rows
 from frugalsvm.core.fastmath import copy_row, float64_sum, rows_dot
@@ -33,7 +33,7 @@ from frugalsvm.lowrank.whitening import is_narrow, share_of_largest
 __all__ = [
     "Nystroem",
     "bare_nystroem",
-    "expansion_values",
+    "expansion_writer",
     "kernel_rows",
     "moved_landmarks",
     "new_nystroem",
@@ -185,13 +185,29 @@ def _own_rows(nystroem, X, out):
     return out
 
 
-def expansion_values(nystroem, X, weights, out):
-    """``out[i, o] = sum_j weights[o, j] K(X[i], landmark j)``, the same for a row in every batch; X is dense."""
-    scratch = _steady_scratch(nystroem)
-    values = np.empty((1, len(nystroem.landmarks)), np.float32)
-    for start in range(0, len(X), CONVERTED_ROWS):
-        rows, sums = _as_read_only(X[start : start + CONVERTED_ROWS]), out[start : start + CONVERTED_ROWS]
-        _write_values(*nystroem[:3], rows, scratch, values, weights, sums)
+def expansion_writer(nystroem, weights, *, many_calls):
+    """A function that writes ``out[i, o] = sum_j weights[o, j] K(X[i], landmark j)`` for dense rows.
+
+    The value of a row is the same in every batch. For ``many_calls`` machine code is chosen once: threads take turns to
+    look at the types of all arrays, which is Python's work and takes as long as many rows.
+    """
+    n_landmarks, n_features = nystroem.landmarks.shape
+
+    def new_room():
+        return _steady_scratch(nystroem), np.empty((1, n_landmarks), np.float32)
+
+    code = _write_values
+    if many_calls:
+        no_rows, no_sums = _as_read_only(np.empty((0, n_features))), np.empty((0, len(weights)))
+        code = machine_code_for(code, *nystroem[:3], no_rows, *new_room(), weights, no_sums)
+
+    def write(X, out):
+        room = new_room()
+        for start in range(0, len(X), CONVERTED_ROWS):
+            rows, sums = _as_read_only(X[start : start + CONVERTED_ROWS]), out[start : start + CONVERTED_ROWS]
+            code(*nystroem[:3], rows, *room, weights, sums)
+
+    return write
 
 
 def _as_read_only(rows):

@@ -4,6 +4,7 @@ from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
@@ -17,8 +18,10 @@ from frugalsvm.estimators.bsgd import BSGDClassifier
 from frugalsvm.estimators.unchanged import LONG_BATCH, unchanged_on_error, undone_on_error
 from frugalsvm.estimators.validation import check_count, distinct_labels, validated_rows
 from frugalsvm.stream_search.candidates import candidates_for, check_candidates
+from frugalsvm.stream_search.judging import Batch, steps_of, teach
 from frugalsvm.stream_search.saved import TUNER
 from frugalsvm.stream_search.standing import Standing, accuracies, begun, judged, leader, learned, thinned
+from frugalsvm.stream_search.turns import in_turns
 
 __all__ = ["StreamTuner"]
 
@@ -159,8 +162,7 @@ class StreamTuner(ClassifierMixin, ThreadSafe, BaseEstimator):
                 order = check_random_state(self.random_state).permutation(len(y))
             n_first = min(_FIRST_ROWS, -(-len(y) // 2))
             self._begin(*_rows_at(order[:n_first], X, y, weights), classes)
-            for start in range(n_first, len(y), _FIT_ROWS):
-                self._go_on(*_rows_at(order[start : start + _FIT_ROWS], X, y, weights), None)
+            self._learn_all(X, y, weights, order[n_first:], None, _FIT_ROWS)
         return self
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
@@ -208,7 +210,9 @@ class StreamTuner(ClassifierMixin, ThreadSafe, BaseEstimator):
         """Make the candidates, and have them learn their first rows."""
         self._racers, self._params = candidates_for(self.estimator, self.param_grid, X, y, classes)
         self._race = begun(len(self._racers), len(y), self.min_rows)
-        self._run(lambda candidate: _teach(candidate, X, y, weights, classes))
+        with blas_threads(None):  # one for each: candidates would change the number for one another
+            threads = Threads(thread_count(self.n_jobs))
+            threads.run(lambda candidate: teach(candidate, X, y, weights, classes), self._racers)
 
     def _go_on(self, X, y, weights, classes):
         """Judge and learn rows, and drop candidates when it is time; if anything fails, all are as before."""
@@ -217,33 +221,35 @@ class StreamTuner(ClassifierMixin, ThreadSafe, BaseEstimator):
                 attempt = stack.enter_context(undone_on_error(candidate))
                 if len(self._racers) > 1:  # a single one takes care of itself
                     attempt.begin(len(y))
-            start = 0
-            while start < len(y):
-                stop = (
-                    len(y) if len(self._racers) == 1 else min(len(y), start + self._race.next_cut - self._race.n_rows)
-                )
-                self._learn(*_rows_at(slice(start, stop), X, y, weights), classes)
-                start = stop
+            self._learn_all(X, y, weights, np.arange(len(y)), classes, len(y))
 
-    def _learn(self, X, y, weights, classes):
+    def _learn_all(self, X, y, weights, order, classes, most_rows):
+        """Judge and learn rows in an order, ``most_rows`` at a time, and drop candidates when it is time."""
+        norms = None if issparse(X) else np.einsum("ij,ij->i", X, X, dtype=np.float64)
+        start = 0
+        while start < len(order):
+            if len(self._racers) == 1:
+                rows = order[start : (start // most_rows + 1) * most_rows]
+                teach(self._racers[0], *_rows_at(rows, X, y, weights), classes)
+                self._race = learned(self._race, len(rows))
+            else:
+                n_learned = self._race.n_rows
+                rows = order[start : start + self._race.next_cut - n_learned]
+                blocks = _blocks_of_batches(n_learned, start, start + len(rows), most_rows)
+                is_judged = np.arange(n_learned, n_learned + len(rows)) % _JUDGED == 0
+                self._learn(Batch(X, y, weights, norms, rows, classes, is_judged, blocks))
+            start += len(rows)
+
+    def _learn(self, batch):
         """Learn rows up to the next cut."""
-        if len(self._racers) == 1:
-            _teach(self._racers[0], X, y, weights, classes)
-            self._race = learned(self._race, len(y))
-            return
-        is_judged = np.arange(self._race.n_rows, self._race.n_rows + len(y)) % _JUDGED == 0
-        blocks = _blocks(self._race.n_rows, len(y))
-        is_right = np.array(self._run(lambda candidate: _tested(candidate, X, y, weights, classes, is_judged, blocks)))
-        standing = judged(self._race, is_right, None if weights is None else weights[is_judged])
-        self._race = learned(standing, len(y))
+        with blas_threads(None):  # one for each: candidates would change the number for one another
+            tasks = [steps_of(candidate, batch) for candidate in self._racers]
+            is_right = np.array(in_turns(tasks, Threads(thread_count(self.n_jobs))))
+        weights = None if batch.weights is None else batch.weights[batch.order][batch.is_judged]
+        self._race = learned(judged(self._race, is_right, weights), len(batch.order))
         if self._race.n_rows == self._race.next_cut:
             self._race, kept = thinned(self._race)
             self._racers = [self._racers[k] for k in kept]
-
-    def _run(self, function):
-        """A function of each candidate that is left, side by side."""
-        with blas_threads(None):  # one for each: candidates would change the number for one another
-            return Threads(thread_count(self.n_jobs)).run(function, self._racers)
 
     # --- what was found ------------------------------------------------------------------------------------
 
@@ -311,13 +317,6 @@ def _rows_at(which, X, y, weights):
     return X[which], y[which], None if weights is None else weights[which]
 
 
-def _teach(estimator, X, y, weights, classes):
-    more = {} if classes is None else {"classes": classes}
-    if weights is not None:
-        more["sample_weight"] = weights
-    estimator.partial_fit(X, y, **more)
-
-
 def _blocks(n_learned, n_rows):
     """Parts of a batch, each an eighth of those learned before it, in whole blocks of learners."""
     start, blocks = 0, []
@@ -329,13 +328,12 @@ def _blocks(n_learned, n_rows):
     return blocks
 
 
-def _tested(estimator, X, y, weights, classes, is_judged, blocks):
-    """Predict some rows of each block, then learn all of it; returns which predictions were right."""
-    is_right = []
-    for block in blocks:
-        rows, labels, block_weights = _rows_at(block, X, y, weights)
-        chosen = is_judged[block]
-        if chosen.any():
-            is_right.append(estimator.predict(rows[chosen]) == labels[chosen])
-        _teach(estimator, rows, labels, block_weights, classes)
-    return np.concatenate(is_right) if is_right else np.zeros(0, bool)
+def _blocks_of_batches(n_learned, start, stop, most_rows):
+    """The same for rows from ``start`` to ``stop`` of a stream in batches of ``most_rows``, relative to the first."""
+    blocks, at = [], start
+    while at < stop:
+        end = min(stop, (at // most_rows + 1) * most_rows)
+        shift = at - start
+        blocks += [slice(each.start + shift, each.stop + shift) for each in _blocks(n_learned + shift, end - at)]
+        at = end
+    return blocks
