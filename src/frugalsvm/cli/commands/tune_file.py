@@ -4,9 +4,9 @@ from functools import partial
 
 import numpy as np
 
+from frugalsvm.auto.comparison import Candidate, Compared, OutOfTime, compare, recommended, table_rows, verdict
 from frugalsvm.cli.catalogue import AUTO
-from frugalsvm.cli.commands.candidates import Candidate, auto, low_rank, own_choice, tuned
-from frugalsvm.cli.commands.comparison import Compared, compare, recommended, table_rows, verdict
+from frugalsvm.cli.commands.candidates import auto, low_rank, own_choice, tuned
 from frugalsvm.cli.console import Status, compiling_shown, tell
 from frugalsvm.cli.data import open_data
 from frugalsvm.cli.io.first_rows import Examined, check_enough, check_size, examine
@@ -107,7 +107,10 @@ def _compared(candidates: list[Candidate], sample: Sample, limit: float | None, 
             tell(f"Comparing on {sample.rows.n_rows:,} rows: {candidate.name} ({number}) ...")
 
     with compiling_shown(quiet=quiet):
-        return compare(candidates, sample.rows, sample.n_rows, limits, seed, begin)
+        try:
+            return compare(candidates, sample.rows, sample.n_rows, limits, seed, begin)
+        except OutOfTime as error:
+            raise ValueError(f"{error}: give more with --time-budget.") from error
 
 
 def _limit(candidate: Candidate, n_candidates: int, limit: float | None) -> float | None:
@@ -133,7 +136,7 @@ def _told(compared: Compared, sample: Sample, command: str, source: str) -> Tune
         )
     sentences = [
         f"{how} Seconds are those of this machine, for all {sample.n_rows:,} rows.",
-        *compared.notes,
+        *(f"{note} `--time-budget` gives more." for note in compared.notes),
         *verdict(compared, command),
     ]
     figures = {
