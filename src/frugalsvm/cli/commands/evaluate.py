@@ -1,5 +1,6 @@
 """``frugalsvm evaluate``: how good the predictions of a model are."""
 
+import csv
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -38,7 +39,8 @@ def evaluate(
 ) -> None:
     """Measure a model on labeled rows."""
     from frugalsvm.cli.console import print_json
-    from frugalsvm.cli.words.evaluation_page import draw_confusion, print_evaluation, write_curve
+    from frugalsvm.cli.words.page import Page
+    from frugalsvm.metrics.in_words import evaluation_sections
 
     options = data_options(reading)
     for flag, value in (("curve", curve), ("window", window)):
@@ -95,14 +97,30 @@ def evaluate(
             _tell_doubts(scores.labels, fitted.classes_, opened.stream)
     with reported():
         if picture is not None:
+            from frugalsvm.plots.confusion import draw_confusion
+
             draw_confusion(results, picture)
         if curve is not None:
-            write_curve(curve_rows, curve)
+            _write_curve(curve_rows, curve)
     if as_json:
         counts = {"bad_lines": opened.stream.n_bad, **opened.surprises.counts()}
         print_json({**results, **counts, **({"curve": curve_rows} if prequential else {})})
-    else:
-        print_evaluation(results, curve_rows, f"{model.name} on {options.name}")
+        return
+    page = Page()
+    page.heading(f"{model.name} on {options.name}")
+    more = {"all_classes": "; --json has all", "all_windows": "; --curve and --json have all"}
+    for heading, lines in evaluation_sections(results, curve_rows, **more):
+        if heading:
+            page.heading(heading)
+        page.lines(lines)
+
+
+def _write_curve(rows: list[dict[str, Any]], path: Path) -> None:
+    """Write windows as CSV."""
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
 
 
 def _label_of_anomalies(known: list[str], wanted: str | None) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 from rich.text import Text
 
 from frugalsvm.cli.console import Printer
+from frugalsvm.words import facts_lines, table_lines
 
 __all__ = ["Page", "print_written"]
 
@@ -34,16 +35,12 @@ class Page:
 
     def facts(self, facts: Iterable[tuple[str, str]]) -> None:
         """Names and what they are, in two columns."""
-        facts = list(facts)
-        width = max((len(name) for name, _ in facts), default=0)
-        for name, value in facts:
-            self.sentence(f"  {name:<{width}}  {value}")
+        self.lines(facts_lines(facts))
 
     def table(self, rows: list[dict[str, str]]) -> None:
-        """Rows of text under their names; columns whose first value is a number are aligned to the right."""
-        names = list(rows[0])
-        widths = {name: max(len(name), *(len(row[name]) for row in rows)) for name in names}
-        right = {name for name in names if rows[0][name][:1].isdigit() or rows[0][name] == "-"}
-        for row in ({name: name for name in names}, *rows):
-            cells = [row[n].rjust(widths[n]) if n in right else row[n].ljust(widths[n]) for n in names]
-            self.sentence(("  " + "  ".join(cells)).rstrip())
+        """Rows of text under their names."""
+        self.lines(table_lines(rows))
+
+    def lines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.sentence(line)
