@@ -14,6 +14,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from frugalsvm.auto import AutoSVC, AutoSVR
+from frugalsvm.auto.report import choice_sentences, tried_rows
 from frugalsvm.cli.catalogue import AUTO
 from frugalsvm.cli.commands.train_stream import train_stream
 from frugalsvm.cli.console import tell
@@ -22,8 +23,8 @@ from frugalsvm.cli.io.first_rows import Examined, examine
 from frugalsvm.cli.io.interruption import leaving_as_it_was
 from frugalsvm.cli.io.saved_run import save_run
 from frugalsvm.cli.options import Request
-from frugalsvm.cli.words.auto_words import SearchProgress, sentences_of, tried_rows
 from frugalsvm.cli.words.outcome import Outcome
+from frugalsvm.cli.words.progress import SearchProgress
 from frugalsvm.cli.words.task import Task, many_classes, task_of, task_words
 from frugalsvm.durations import parsed_seconds
 from frugalsvm.exceptions import ManyClassesWarning
@@ -107,7 +108,7 @@ def _saved(auto: Any, task: Task, examined: Examined, request: Request, seconds:
     chosen |= {name: best.get(name) for name in ("rows", "cell_size", "n_trees")}
     chosen |= {"budget": best.get("n_components"), "scale": model.scaler_ is not None}
     chosen |= {"score": auto.best_score_, "labels": model.classes_.tolist() if task.classifies else None}
-    sentences = sentences_of(auto, task.y, classifies=task.classifies)
+    sentences = choice_sentences(auto, task.y, classifies=task.classifies)
     tried = tried_rows(auto.report(output_dict=True))
     # No seconds: the same rows make the same file.
     kept = [{key: value for key, value in row.items() if key != "seconds"} for row in tried]

@@ -12,7 +12,6 @@ from frugalsvm.cli.console import Status, tell
 from frugalsvm.cli.data import BATCH_ROWS, Opened, of_classes_only
 from frugalsvm.cli.io import first_rows
 from frugalsvm.cli.io.first_rows import Examined
-from frugalsvm.cli.io.quantiles import held_quantiles, sampler_for
 from frugalsvm.cli.io.saved_run import SavedRun, check_same_flags, load_run, save_run
 from frugalsvm.cli.io.stream_run import StreamRun
 from frugalsvm.cli.options import Request
@@ -22,10 +21,12 @@ from frugalsvm.cli.words.task import task_of
 from frugalsvm.core.lookahead import BLOCK_ROWS
 from frugalsvm.durations import parsed_seconds
 from frugalsvm.pipelines.prequential import CheckpointSchedule, Progress, learn_stream
+from frugalsvm.pipelines.quantiles import QUANTILE_ROWS, held_quantiles
 from frugalsvm.pipelines.surprises import Surprises
 from frugalsvm.streams import StreamError
 from frugalsvm.streams.batch import rows_after
 from frugalsvm.streams.fingerprint import ChangedDataError, Fingerprint, rows_that_are
+from frugalsvm.streams.in_memory import RowSampler
 
 __all__ = ["checkpoint_schedule", "train_stream"]
 
@@ -83,7 +84,8 @@ class _Run(StreamRun):
         if saved is not None:
             self.progress, self.model, self.chosen = Progress(saved.counts, task or CLASSES), saved.model, saved.chosen
         self._checks = not request.flags["changed_data"]
-        self._sampler = sampler_for(options)
+        learns_quantiles = options.quantile is not None or options.loss == "pinball"
+        self._sampler = RowSampler(QUANTILE_ROWS, options.seed) if learns_quantiles else None
         # Of the first pass; None if it is not known
         self._read: Fingerprint | None = Fingerprint(None if self._sampler is None else self._sampler.add)
         self._has_saved = saved is not None
@@ -118,7 +120,7 @@ class _Run(StreamRun):
                     return self._outcome(n_bad, bad_lines)
             self.model.flush()
             if self._sampler is not None and self._sampler.n_rows:
-                self.progress.quantiles = held_quantiles(self.model, self._sampler)
+                self.progress.quantiles = held_quantiles(self.model, self._sampler.sample().rows)
             self._save(self.options.passes, True)
         tell_end(self.data, opened, self.model, quiet=self.quiet)
         for sentence in self._surprises.sentences("the first rows, from which categories are taken"):

@@ -6,9 +6,9 @@ from frugalsvm.cli.catalogue import CLASSES
 from frugalsvm.cli.console import Status
 from frugalsvm.cli.data import BATCH_ROWS, Opened, name_features, open_data, reading_for
 from frugalsvm.cli.io.first_rows import Examined, examine
-from frugalsvm.cli.io.interruption import Interruption
 from frugalsvm.cli.options import DataOptions, TrainOptions
 from frugalsvm.cli.words.progress import ProgressLine
+from frugalsvm.pipelines.interruption import Interruption
 from frugalsvm.pipelines.prequential import Progress
 from frugalsvm.streams.pipes import grouped, pipe_for
 
