@@ -11,7 +11,6 @@ from frugalsvm._locks import shared
 from frugalsvm.arrays.namespace import HOST
 from frugalsvm.auto._machine import AutoMachine, ones
 from frugalsvm.auto._saved import AUTO
-from frugalsvm.auto.tables import looks_continuous
 from frugalsvm.calibration import MOST_ROWS, SplineCalibration
 from frugalsvm.estimators.asset import ASSETClassifier
 from frugalsvm.estimators.caller_warnings import warn_caller
@@ -27,6 +26,7 @@ from frugalsvm.estimators.validation import (
 from frugalsvm.exceptions import ManyClassesWarning
 from frugalsvm.lowrank.losses import SquaredHinge
 from frugalsvm.lowrank.targets import class_targets
+from frugalsvm.pipelines.label_task import looks_continuous
 
 __all__ = ["AutoSVC"]
 

@@ -58,7 +58,7 @@ def _warnings_in_lines():
 def reported(*, of_model: Path | None = None):
     """Turn the errors that users cause into a sentence and an exit code; rows may have to fit a model in a file."""
     from frugalsvm.arrays.namespace import DeviceError
-    from frugalsvm.exceptions import ParameterError
+    from frugalsvm.exceptions import ParameterError, TaskError
     from frugalsvm.persist import ModelFileError
     from frugalsvm.streams import StreamError
 
@@ -67,7 +67,7 @@ def reported(*, of_model: Path | None = None):
             yield
     except ModelFileError as error:
         raise fail(Exit.MODEL, str(error) if of_model is None else f"{of_model}: {error}") from error
-    except StreamError as error:
+    except (StreamError, TaskError) as error:
         raise fail(Exit.DATA, advised(error.sentence, of_model=of_model is not None)) from error
     except ParameterError as error:
         raise fail(Exit.DATA, error.named(flag_for)) from error

@@ -12,10 +12,10 @@ from frugalsvm.cli.catalogue import AUTO, CATALOGUE, new_estimator
 from frugalsvm.cli.commands.new_model import chosen_by_itself, classes_for, new_model, with_own_choices
 from frugalsvm.cli.commands.train_auto import fit_auto
 from frugalsvm.cli.commands.train_in_memory import fit_in_memory
-from frugalsvm.cli.data import BATCH_ROWS
-from frugalsvm.cli.io.first_rows import Prepared, prepared
 from frugalsvm.cli.options import TrainOptions, scale_flag
-from frugalsvm.cli.words.task import Task
+from frugalsvm.pipelines.first_rows import Prepared, prepared
+from frugalsvm.pipelines.label_task import Task
+from frugalsvm.pipelines.reading import BATCH_ROWS
 from frugalsvm.stream_search import StreamTuner
 from frugalsvm.stream_search.candidates import usual_grid
 from frugalsvm.streams.batch import Batch, labels_of, rows_between, rows_of

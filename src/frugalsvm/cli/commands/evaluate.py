@@ -108,8 +108,8 @@ def evaluate(
         return
     page = Page()
     page.heading(f"{model.name} on {options.name}")
-    more = {"all_classes": "; --json has all", "all_windows": "; --curve and --json have all"}
-    for heading, lines in evaluation_sections(results, curve_rows, **more):
+    elsewhere = {"all_classes": "; --json has all", "all_windows": "; --curve and --json have all"}
+    for heading, lines in evaluation_sections(results, curve_rows, **elsewhere):
         if heading:
             page.heading(heading)
         page.lines(lines)

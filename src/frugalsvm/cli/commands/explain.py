@@ -80,8 +80,8 @@ def explain(
 
 def _first_rows(fitted: Any, model: Path, options: Any, n_rows: int, labeled: bool) -> tuple[Any, Any]:
     """The first rows of the data, as the model takes them, and what they have that its training data had not."""
-    from frugalsvm.cli.io.first_rows import peeked
     from frugalsvm.cli.io.model_input import open_for, surprises_in
+    from frugalsvm.pipelines.first_rows import peeked
     from frugalsvm.streams.batch import rows_between, rows_of, stacked
 
     opened = open_for(fitted, model, options, has_labels=labeled)

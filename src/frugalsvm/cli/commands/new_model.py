@@ -7,10 +7,10 @@ import numpy as np
 
 from frugalsvm.cli.catalogue import CATALOGUE, CLASSES, NOVELTIES, WITHOUT_GAMMA, new_estimator
 from frugalsvm.cli.console import Status
-from frugalsvm.cli.data import FIRST_ROWS
-from frugalsvm.cli.io.first_rows import Prepared, prepared
 from frugalsvm.cli.options import TrainOptions
 from frugalsvm.pipelines import StreamPipeline
+from frugalsvm.pipelines.first_rows import Prepared, prepared
+from frugalsvm.pipelines.reading import FIRST_ROWS
 
 __all__ = ["chosen_by_itself", "classes_for", "new_model", "with_own_choices"]
 

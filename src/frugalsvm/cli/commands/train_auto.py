@@ -18,17 +18,19 @@ from frugalsvm.auto.report import choice_sentences, tried_rows
 from frugalsvm.cli.catalogue import AUTO
 from frugalsvm.cli.commands.train_stream import train_stream
 from frugalsvm.cli.console import tell
-from frugalsvm.cli.data import open_data
-from frugalsvm.cli.io.first_rows import Examined, examine
+from frugalsvm.cli.io.first_rows import tell_examined
 from frugalsvm.cli.io.interruption import leaving_as_it_was
 from frugalsvm.cli.io.saved_run import save_run
 from frugalsvm.cli.options import Request
 from frugalsvm.cli.words.outcome import Outcome
 from frugalsvm.cli.words.progress import SearchProgress
-from frugalsvm.cli.words.task import Task, many_classes, task_of, task_words
+from frugalsvm.cli.words.wording import in_flags
 from frugalsvm.durations import parsed_seconds
 from frugalsvm.exceptions import ManyClassesWarning
+from frugalsvm.pipelines.first_rows import Examined, examine
+from frugalsvm.pipelines.label_task import Task, many_classes, task_of, task_words
 from frugalsvm.pipelines.prequential import Progress
+from frugalsvm.pipelines.reading import open_data
 from frugalsvm.streams.in_memory import joined_rows, read_rows
 from frugalsvm.words import counted
 
@@ -59,15 +61,15 @@ def train_auto(request: Request) -> Outcome:
         tell(f"note: {what} ({read.n_bytes / 2**30:.2f} GiB were read): {words}.")
         if instead is not None:
             return train_stream(request._replace(options=request.options._replace(algorithm=instead)))
-    examined.tell(quiet=quiet)
+    tell_examined(examined, quiet=quiet)
     X, _, weights = joined_rows(read.batches, lambda batch: batch.y)
     if (values := np.unique(task.y)).size == 1:
         what = f"{examined.name} has one label only, {values[0].item()!r}"
         raise ValueError(f"{what}: there is nothing to classify. Is --label the right column?")
     if not quiet:
-        tell(f"note: {task_words(task, examined.label)}")
+        tell(f"note: {in_flags(task_words(task, examined.label))}")
     if task.classifies and (doubt := many_classes(task.y, examined.label, AUTO)):
-        tell(f"warning: {doubt}")
+        tell(f"warning: {in_flags(doubt)}")
     if left is not None:
         left = max(left - (time.perf_counter() - started), _LEAST_SECONDS)
     given = {"device": request.flags["device"], "kernel": request.options.kernel if "kernel" in request.given else None}

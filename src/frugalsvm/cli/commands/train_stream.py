@@ -9,19 +9,19 @@ from typing import Any
 from frugalsvm.cli.catalogue import CLASSES, FOR_NUMBERS, NUMBERS, task_for
 from frugalsvm.cli.commands.new_model import classes_for, new_model, with_own_choices
 from frugalsvm.cli.console import Status, tell
-from frugalsvm.cli.data import BATCH_ROWS, Opened, of_classes_only
-from frugalsvm.cli.io import first_rows
-from frugalsvm.cli.io.first_rows import Examined
+from frugalsvm.cli.io.first_rows import check_classes, check_numbers, check_size, tell_labels, tell_task
 from frugalsvm.cli.io.saved_run import SavedRun, check_same_flags, load_run, save_run
 from frugalsvm.cli.io.stream_run import StreamRun
 from frugalsvm.cli.options import Request
 from frugalsvm.cli.words.data_report import SHOWN_BAD_LINES, counts_of, tell_end
 from frugalsvm.cli.words.outcome import Outcome
-from frugalsvm.cli.words.task import task_of
 from frugalsvm.core.lookahead import BLOCK_ROWS
 from frugalsvm.durations import parsed_seconds
+from frugalsvm.pipelines.first_rows import Examined, with_label_column
+from frugalsvm.pipelines.label_task import task_of
 from frugalsvm.pipelines.prequential import CheckpointSchedule, Progress, learn_stream
 from frugalsvm.pipelines.quantiles import QUANTILE_ROWS, held_quantiles
+from frugalsvm.pipelines.reading import BATCH_ROWS, Opened, of_classes_only
 from frugalsvm.pipelines.surprises import Surprises
 from frugalsvm.streams import StreamError
 from frugalsvm.streams.batch import rows_after
@@ -164,16 +164,16 @@ class _Run(StreamRun):
         examined, is_guess = self.examined(), self.task is None
         batches = self._decided(examined) if is_guess else examined.batches
         algorithm, data, stream = self.options.algorithm, self.data, examined.opened.stream
-        first_rows.check_size(examined, algorithm, self.options.budget)
+        check_size(examined, algorithm, self.options.budget)
         if self.task == CLASSES:
-            first_rows.check_classes(examined, algorithm, self.options.classes)
+            check_classes(examined, algorithm, self.options.classes)
         elif self.task == NUMBERS:
-            first_rows.check_numbers(examined)
+            check_numbers(examined)
         if self.task in (CLASSES, NUMBERS):
-            first_rows.tell_task(examined, algorithm, is_guess=is_guess, quiet=self.quiet)
+            tell_task(examined, algorithm, is_guess=is_guess, quiet=self.quiet)
         else:
-            first_rows.tell_labels(examined)
-            self.data = first_rows.with_label_column(data)
+            tell_labels(examined)
+            self.data = with_label_column(data)
         # Rows that come once, in an order that may tell something: from a pipe, or to be predicted in turn
         is_once = self.options.prequential or not stream.reopenable
         is_stream = is_once and not data.is_shuffled and self.options.passes == 1

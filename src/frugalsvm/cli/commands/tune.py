@@ -4,7 +4,7 @@ import json
 from collections.abc import Collection
 from pathlib import Path
 from shlex import quote
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,7 +12,10 @@ from frugalsvm.cli.catalogue import AUTO, CATALOGUE, CLASSES, scale_for
 from frugalsvm.cli.errors import check_folder, reported
 from frugalsvm.cli.flag_rules import applies, driver_of, flag_named, refusal
 from frugalsvm.cli.flags import LEARNED_ROWS, Json, check_metric_flag, data_options, given_flags, with_flags, wrong
-from frugalsvm.cli.options import DataOptions, TrainOptions
+from frugalsvm.cli.options import TrainOptions
+
+if TYPE_CHECKING:
+    from frugalsvm.pipelines.reading import DataOptions
 
 __all__ = ["tune"]
 
@@ -121,7 +124,7 @@ def _refuse(values: dict[str, Any], given: Collection[str], algorithm: str, *, r
             raise wrong(name, words)
 
 
-def _command(data: DataOptions, values: dict[str, Any], given: Collection[str], algorithm: str) -> str:
+def _command(data: "DataOptions", values: dict[str, Any], given: Collection[str], algorithm: str) -> str:
     """The command that trains what would be trained without a comparison."""
     from frugalsvm.cli.words.outcome import flag_words
 

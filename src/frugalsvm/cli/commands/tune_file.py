@@ -8,11 +8,12 @@ from frugalsvm.auto.comparison import Candidate, Compared, OutOfTime, compare, r
 from frugalsvm.cli.catalogue import AUTO
 from frugalsvm.cli.commands.candidates import auto, low_rank, own_choice, tuned
 from frugalsvm.cli.console import Status, compiling_shown, tell
-from frugalsvm.cli.data import open_data
-from frugalsvm.cli.io.first_rows import Examined, check_enough, check_size, examine
-from frugalsvm.cli.options import DataOptions, TrainOptions
+from frugalsvm.cli.io.first_rows import check_enough, check_size, tell_examined
+from frugalsvm.cli.options import TrainOptions
 from frugalsvm.cli.words.outcome import TuneOutcome
-from frugalsvm.cli.words.task import task_of
+from frugalsvm.pipelines.first_rows import Examined, examine
+from frugalsvm.pipelines.label_task import task_of
+from frugalsvm.pipelines.reading import DataOptions, open_data
 from frugalsvm.streams.batch import labels_of, rows_taken
 from frugalsvm.streams.in_memory import Sample, sample_rows
 from frugalsvm.words import counted
@@ -43,7 +44,7 @@ def tune_file(
     among_all = options.algorithm == AUTO
     opening = partial(open_data, of_classes=not among_all)
     examined = examine(data._replace(shuffle="no"), opening=opening)
-    examined.tell(quiet=quiet)
+    tell_examined(examined, quiet=quiet)
     if not among_all:
         for budget in budgets:
             check_size(examined, options.algorithm, budget)

@@ -6,14 +6,16 @@ from typing import Any
 from frugalsvm.cli.commands.candidates import flags_of, options_with, settings_for
 from frugalsvm.cli.commands.new_model import classes_for
 from frugalsvm.cli.console import tell
-from frugalsvm.cli.io.first_rows import Examined, check_classes, check_enough, check_size, prepared
+from frugalsvm.cli.io.first_rows import check_classes, check_enough, check_size
 from frugalsvm.cli.io.saved_run import save_run
 from frugalsvm.cli.io.stream_run import StreamRun
-from frugalsvm.cli.options import DataOptions, TrainOptions
+from frugalsvm.cli.options import TrainOptions
 from frugalsvm.cli.words.data_report import tell_end
 from frugalsvm.cli.words.outcome import TuneOutcome
 from frugalsvm.pipelines import StreamPipeline
+from frugalsvm.pipelines.first_rows import Examined, prepared
 from frugalsvm.pipelines.prequential import learn_stream
+from frugalsvm.pipelines.reading import DataOptions
 from frugalsvm.words import counted, percent
 
 __all__ = ["tune_stream"]

@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from pandas.api.types import is_numeric_dtype
 
-from frugalsvm.cli.data import FIRST_ROWS, HEADERS, column_in, columns_in
-from frugalsvm.cli.io.first_rows import described, left_out_notes, many_texts
-from frugalsvm.cli.options import DataOptions
-from frugalsvm.cli.words.task import many_classes, task_of, task_words
+from frugalsvm.pipelines.first_rows import described, left_out_notes, many_texts
+from frugalsvm.pipelines.label_task import many_classes, task_of, task_words
+from frugalsvm.pipelines.reading import FIRST_ROWS, HEADERS, DataOptions, column_in, columns_in
 from frugalsvm.streams.columns import Roles, assigned, unnamed
 from frugalsvm.streams.dates import days_in
 from frugalsvm.streams.lines import Block

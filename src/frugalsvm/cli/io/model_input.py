@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from frugalsvm.cli.console import tell
-from frugalsvm.cli.data import Opened, name_features, open_data
-from frugalsvm.cli.options import DataOptions
 from frugalsvm.cli.words.data_report import tell_skipped
 from frugalsvm.explain.model_contents import task_of_model
 from frugalsvm.pipelines import StreamPipeline
+from frugalsvm.pipelines.reading import DataOptions, Opened, name_features, open_data
 from frugalsvm.pipelines.surprises import Surprises
 from frugalsvm.streams.batch import labels_of, rows_of
 from frugalsvm.words import NUMBERS, few

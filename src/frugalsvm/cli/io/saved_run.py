@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from frugalsvm.cli.flag_rules import flag_named
-from frugalsvm.cli.options import DataOptions, TrainOptions
+from frugalsvm.cli.options import TrainOptions
 from frugalsvm.persist.atomic import previous_of
 from frugalsvm.pipelines.prequential import Progress
+from frugalsvm.pipelines.reading import DataOptions
 
 __all__ = ["SavedRun", "check_same_flags", "load_run", "save_run"]
 

@@ -5,9 +5,8 @@ from itertools import islice
 from typing import Any
 
 from frugalsvm.cli.console import tell
-from frugalsvm.cli.data import FIRST_ROWS, Opened
-from frugalsvm.cli.options import DataOptions
 from frugalsvm.cli.words.wording import in_flags
+from frugalsvm.pipelines.reading import FIRST_ROWS, DataOptions, Opened
 
 __all__ = ["SHOWN_BAD_LINES", "counts_of", "skipped_words", "tell_end", "tell_skipped"]
 
