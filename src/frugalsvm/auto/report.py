@@ -222,7 +222,7 @@ def _quality(score: float, y: np.ndarray, classifies: bool) -> str:
 def tried_rows(report: dict[str, Any]) -> list[dict[str, Any]]:
     """The kernels that were tried, in one view of rows or another: each where it came farthest, best first.
 
-    Low-rank machines, which are compared with those in cells, are told apart from them.
+    Low-rank machines, which are compared with those in cells, are listed apart from them.
     """
     found: dict[tuple[str, str, bool], list[tuple[dict, dict]]] = {}
     for each in reversed(report["rounds"]):

@@ -100,7 +100,7 @@ def table_of(title: str, rows: list[dict[str, Any]]) -> Any:
 
 
 class Onlookers(Console):
-    """Standard error, which people may leave: whoever prints to it is told, and does not end."""
+    """Standard error, which people may leave: whoever prints to it gets an error, and does not end."""
 
     def __init__(self) -> None:
         super().__init__(stderr=True, soft_wrap=True, highlight=False, markup=False, emoji=False)

@@ -49,7 +49,7 @@ def _warnings_in_lines():
         warnings.showwarning = show
         # scikit-learn's guess about small batches; what the labels are was decided for all rows.
         warnings.filterwarnings("ignore", message="The number of unique classes is greater than 50%")
-        # Counted over all rows, and told once: see `model_input`.
+        # Counted over all rows, and said once: see `tell_left_out`.
         warnings.simplefilter("ignore", UnknownValuesWarning)
         yield
 

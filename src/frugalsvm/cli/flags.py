@@ -35,7 +35,7 @@ __all__ = [
 
 
 def completing(choices: Iterable[str]) -> Callable[[str], list[str]]:
-    """What the shell is told when somebody presses TAB."""
+    """What the shell shows when somebody presses TAB."""
     return lambda incomplete: [choice for choice in choices if choice.startswith(incomplete)]
 
 

@@ -53,5 +53,5 @@ class Request(NamedTuple):
 
 
 def scale_flag(scale: bool | str) -> str:
-    """The value of ``--scale`` for what a pipeline is told."""
+    """The value of ``--scale`` for the ``scale`` of a pipeline."""
     return scale if isinstance(scale, str) else "yes" if scale else "no"

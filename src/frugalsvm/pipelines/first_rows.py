@@ -87,7 +87,7 @@ def examine(
             first, batches = peeked(opened.batches, n_rows)
         elif sentence is not None:
             warnings.append(sentence)
-            opened.order.was_told = True
+            opened.order.is_reported = True
     schema = opened.stream.schema
     if schema is not None:
         unused = _unused_columns(data, first)

@@ -16,7 +16,7 @@ class _Interrupted(Exception):
 
 
 class Interruption:
-    """Whether somebody has asked the program to end; a pipe is told, and what it has brought is still learned."""
+    """Whether somebody has asked the program to end; a pipe is ended, and what it has brought is still learned."""
 
     def __init__(self, pipe: Pipe | None = None):
         self.signal_number: int | None = None
@@ -67,7 +67,7 @@ class Interruption:
             return None
         except StreamError:
             if self._pipe is not None and self.signal_number is not None:
-                return None  # compressed data, or a table, that was cut off where the pipe was told to end
+                return None  # compressed data, or a table, that was cut off where the pipe was ended
             raise
 
 

@@ -147,7 +147,7 @@ def open_data(
 
 
 def reading_for(task: str | None, options: DataOptions) -> dict[str, bool]:
-    """What `open_data` is told of labels for a task; where none are needed, a column that is named is left out.
+    """What `open_data` has to know of labels for a task; where none are needed, a column that is named is left out.
 
     None is a task that the labels are to decide.
     """

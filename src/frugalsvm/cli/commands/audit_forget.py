@@ -53,7 +53,7 @@ def audit_forget(
 
 def _labeled_rows(fitted: Any, model: Path, options: Any) -> tuple[Any, Any]:
     """All rows of a file, as the model takes them, and their labels."""
-    from frugalsvm.cli.io.model_input import open_for
+    from frugalsvm.pipelines.model_rows import open_for
     from frugalsvm.streams.batch import labels_of, rows_of, stacked
 
     opened = open_for(fitted, model, options)

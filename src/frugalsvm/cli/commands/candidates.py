@@ -150,7 +150,7 @@ def _learned(rows: Batch, options: TrainOptions, impute: str | None, deadline: f
 
 
 def flags_of(options: TrainOptions, settings: dict[str, Any], scale: bool | str) -> dict[str, Any]:
-    """What was chosen, as flags of `frugalsvm train`; ``scale`` is what the pipeline is told."""
+    """What was chosen, as flags of `frugalsvm train`; ``scale`` is that of the pipeline."""
     algorithm = CATALOGUE[options.algorithm]
     flags: dict[str, Any] = {"algorithm": options.algorithm, "kernel": options.kernel, "metric": options.metric}
     flags["gamma"] = settings["gamma"]

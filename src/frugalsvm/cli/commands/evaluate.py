@@ -1,6 +1,5 @@
 """``frugalsvm evaluate``: how good the predictions of a model are."""
 
-import csv
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -47,12 +46,13 @@ def evaluate(
         if value is not None and not prequential:
             raise wrong(flag, "it needs --prequential.")
     with reported(of_model=model):
-        from frugalsvm.cli.io.model_input import device_arguments, open_for, tell_left_out
+        from frugalsvm.cli.io.model_input import device_arguments, tell_left_out
         from frugalsvm.explain.model_contents import task_of_model
         from frugalsvm.metrics.collected import scores_for
         from frugalsvm.metrics.windows import Curve
         from frugalsvm.persist import load
         from frugalsvm.persist.savable import FOR_PREDICTION
+        from frugalsvm.pipelines.model_rows import open_for
         from frugalsvm.pipelines.prequential import learned_in_turn
         from frugalsvm.streams.batch import labels_of, rows_of
         from frugalsvm.words import CLASSES, NOVELTIES
@@ -101,7 +101,7 @@ def evaluate(
 
             draw_confusion(results, picture)
         if curve is not None:
-            _write_curve(curve_rows, curve)
+            windows.write_csv(curve)
     if as_json:
         counts = {"bad_lines": opened.stream.n_bad, **opened.surprises.counts()}
         print_json({**results, **counts, **({"curve": curve_rows} if prequential else {})})
@@ -113,14 +113,6 @@ def evaluate(
         if heading:
             page.heading(heading)
         page.lines(lines)
-
-
-def _write_curve(rows: list[dict[str, Any]], path: Path) -> None:
-    """Write windows as CSV."""
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
 
 
 def _label_of_anomalies(known: list[str], wanted: str | None) -> str:

@@ -80,8 +80,8 @@ def explain(
 
 def _first_rows(fitted: Any, model: Path, options: Any, n_rows: int, labeled: bool) -> tuple[Any, Any]:
     """The first rows of the data, as the model takes them, and what they have that its training data had not."""
-    from frugalsvm.cli.io.model_input import open_for, surprises_in
     from frugalsvm.pipelines.first_rows import peeked
+    from frugalsvm.pipelines.model_rows import open_for, surprises_in
     from frugalsvm.streams.batch import rows_between, rows_of, stacked
 
     opened = open_for(fitted, model, options, has_labels=labeled)
@@ -94,7 +94,7 @@ def _first_rows(fitted: Any, model: Path, options: Any, n_rows: int, labeled: bo
 
 def _sampled_rows(fitted: Any, model: Path, options: Any, n_rows: int, labeled: bool) -> tuple[Any, str]:
     """Background rows, drawn at random from all rows of a file, since many files are sorted; and what they are."""
-    from frugalsvm.cli.io.model_input import open_for
+    from frugalsvm.pipelines.model_rows import open_for
     from frugalsvm.streams.batch import rows_of
     from frugalsvm.streams.in_memory import sample_rows
 

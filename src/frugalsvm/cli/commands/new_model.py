@@ -108,7 +108,7 @@ def _number(estimator: Any, name: str) -> Any:
 
 
 def classes_for(model: StreamPipeline, options: TrainOptions, chosen: dict[str, Any]) -> Any:
-    """Classes that the estimator is told of; one that meets new ones by itself is told nothing."""
+    """Classes that the estimator needs to know; none for one that meets new ones by itself."""
     if options.classes is not None:
         return np.array(options.classes)
     if chosen["labels"] is None:

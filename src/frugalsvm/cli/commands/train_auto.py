@@ -115,7 +115,7 @@ def _saved(auto: Any, task: Task, examined: Examined, request: Request, seconds:
     # No seconds: the same rows make the same file.
     kept = [{key: value for key, value in row.items() if key != "seconds"} for row in tried]
     state = (model, request.output, examined.data, request.options, Progress({"rows": n_rows}), chosen)
-    save_run(*state, 1, True, told={"told": sentences, "tried": kept}, for_prediction=True)
+    save_run(*state, 1, True, more={"told": sentences, "tried": kept}, for_prediction=True)
     figures = {("accuracy" if task.classifies else "r2"): auto.best_score_, "seconds": seconds, "tried": tried}
     outcome = Outcome(request.output, n_rows, chosen, figures, sentences=tuple(sentences))
     return outcome.having_read(examined.opened.stream)

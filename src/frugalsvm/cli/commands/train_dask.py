@@ -60,7 +60,7 @@ def _learns_numbers(options: TrainOptions, task: str) -> bool:
 
 
 def _scale(options: TrainOptions, first: Any) -> bool | str:
-    """What a pipeline is told, by the first rows."""
+    """The ``scale`` of a pipeline, by the first rows."""
     from frugalsvm.pipelines.first_rows import chosen_scale
     from frugalsvm.pipelines.frames import split_frame
 

@@ -97,7 +97,7 @@ class _Run(StreamRun):
             opened, batches = self._new() if self.saved is None else self._resumed(self.saved)
         except (ChangedDataError, StreamError) as error:
             if self.interruption.signal_number is not None:
-                return self._outcome()  # the pipe was told to end before it came so far
+                return self._outcome()  # the pipe was asked to end before it came so far
             if isinstance(error, StreamError):
                 raise
             raise ValueError(f"{error}, and --resume continues where it stopped: {_IF_CHANGED}.") from error

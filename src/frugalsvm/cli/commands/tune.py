@@ -74,20 +74,20 @@ def _tune(values: dict[str, Any], given: Collection[str]) -> None:
     if read_once:
         from frugalsvm.cli.commands.tune_stream import tune_stream
 
-        told = tune_stream(data, options, budgets, values["model"], quiet=values["as_json"])
+        outcome = tune_stream(data, options, budgets, values["model"], quiet=values["as_json"])
     else:
         from frugalsvm.cli.commands.tune_file import tune_file
         from frugalsvm.durations import parsed_seconds
 
         limit, command = parsed_seconds("time_budget", values["time_budget"]), _command(data, values, given, algorithm)
-        told = tune_file(data, options, budgets, values["rows"], limit, command, quiet=values["as_json"])
-    flags = {**told.best, **_reading_flags(values, given, told.best)}
+        outcome = tune_file(data, options, budgets, values["rows"], limit, command, quiet=values["as_json"])
+    flags = {**outcome.best, **_reading_flags(values, given, outcome.best)}
     if values["output"] is not None:
         lines = [f"{name} = {json.dumps(value)}\n" for name, value in flags.items()]
         values["output"].write_text("".join(lines), encoding="utf-8")
-    print_tuned(told, flags, data.source, values["output"], as_json=values["as_json"])
-    if told.interrupted_by is not None:
-        raise typer.Exit(128 + told.interrupted_by)
+    print_tuned(outcome, flags, data.source, values["output"], as_json=values["as_json"])
+    if outcome.interrupted_by is not None:
+        raise typer.Exit(128 + outcome.interrupted_by)
 
 
 def _algorithm(values: dict[str, Any], given: Collection[str], *, read_once: bool) -> str:

@@ -58,7 +58,7 @@ def tune_file(
         first = options._replace(budget=budgets[0])
         candidates = [own_choice(first, impute), *_tuned(first, impute, budgets)]
     compared = _compared(candidates, sample, limit, options.seed, quiet=quiet)
-    return _told(compared, sample, command, data.name)
+    return _outcome(compared, sample, command, data.name)
 
 
 def _sample(examined: Examined, n_wanted: int, data: DataOptions) -> Sample:
@@ -123,7 +123,7 @@ def _limit(candidate: Candidate, n_candidates: int, limit: float | None) -> floa
     return limit / n_candidates if n_candidates == 2 else (1.0 - _SHARE_OF_AUTO) * limit / (n_candidates - 1)
 
 
-def _told(compared: Compared, sample: Sample, command: str, source: str) -> TuneOutcome:
+def _outcome(compared: Compared, sample: Sample, command: str, source: str) -> TuneOutcome:
     best = recommended(compared.results)
     if compared.n_judges == sample.rows.n_rows:
         how = (

@@ -27,14 +27,14 @@ _SHOWN = 9  # candidates in the table
 def tune_stream(
     data: DataOptions, options: TrainOptions, budgets: tuple[int, ...], output: Path | None, *, quiet: bool
 ) -> TuneOutcome:
-    """Find the best candidate in one pass; Ctrl-C ends the rows there, and the best so far is told."""
+    """Find the best candidate in one pass; Ctrl-C ends the rows there, and the best so far is the result."""
     search = _Search(data, options, budgets, quiet=quiet)
     with search.interruption.watched():
         search.learn()
-    told = search.told(output)
+    outcome = search.outcome(output)
     if output is not None:
         search.save(output)
-    return told
+    return outcome
 
 
 class _Search(StreamRun):
@@ -95,7 +95,7 @@ class _Search(StreamRun):
         model = self.model.adopt(self.model.estimator_.best_estimator_)
         save_run(model, output, self.data, best, self.progress, chosen, 1, True)
 
-    def told(self, output: Path | None) -> TuneOutcome:
+    def outcome(self, output: Path | None) -> TuneOutcome:
         """What has won, and what became of the others."""
         ranked = self._ranked
         settings, best = ranked[0]

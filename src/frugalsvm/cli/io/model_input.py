@@ -1,26 +1,17 @@
-"""Rows for a model that is trained: read as those that it has learned, and refused if they are of another kind."""
+"""Rows for a model that is trained: where it predicts them, and what is said of them at the end."""
 
-from collections.abc import Iterator
 from inspect import signature
-from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from frugalsvm.cli.console import tell
 from frugalsvm.cli.words.data_report import tell_skipped
-from frugalsvm.explain.model_contents import task_of_model
-from frugalsvm.pipelines import StreamPipeline
-from frugalsvm.pipelines.reading import DataOptions, Opened, name_features, open_data
-from frugalsvm.pipelines.surprises import Surprises
-from frugalsvm.streams.batch import labels_of, rows_of
-from frugalsvm.words import NUMBERS, few
+from frugalsvm.pipelines.reading import Opened
 
-__all__ = ["device_arguments", "open_for", "surprises_in", "tell_left_out"]
+__all__ = ["device_arguments", "tell_left_out"]
 
 
 def device_arguments(model: Any, device: str | None) -> dict[str, str]:
-    """Arguments of predictions; a device that is not there is told of before anything is read."""
+    """Arguments of predictions; a device that is not there is refused before anything is read."""
     if device is None:
         return {}
     from frugalsvm.arrays.namespace import arrays_on
@@ -32,81 +23,8 @@ def device_arguments(model: Any, device: str | None) -> dict[str, str]:
     return {"device": device}
 
 
-def open_for(model: Any, model_file: Path, options: DataOptions, *, has_labels: bool | None = None) -> Opened:
-    """Data that a model is to predict; with labels that matter, by default (see `open_data`)."""
-    of_classes = hasattr(model, "classes_")
-    opened = open_data(_as_learned(options, model_file, model), has_labels=has_labels, of_classes=of_classes)
-    if isinstance(model, StreamPipeline):
-        name_features(model, opened.stream)
-    surprises = Surprises()
-    batches = _checked(model, opened, surprises, labeled=has_labels is None)
-    return opened._replace(batches=batches, surprises=surprises)
-
-
 def tell_left_out(opened: Opened) -> None:
     """Tell which lines were left out, and warn of unknown categories and missing values, a line for each column."""
     tell_skipped(opened.stream, of_model=True)
     for sentence in opened.surprises.sentences():
         tell(f"warning: {sentence}")
-
-
-def _as_learned(options: DataOptions, model_file: Path, model: Any) -> DataOptions:
-    """Options with the columns that the model has learned from, in the same way."""
-    from frugalsvm.persist import describe
-
-    impute = getattr(model, "impute", None)
-    begun = describe(model_file).metadata.get("training", {}).get("data", {})
-    return options._replace(
-        columns=begun.get("columns"),
-        hash_features=begun.get("hash_features"),
-        # What is done about missing numbers; the pipeline fills them, in whichever way
-        missing="fail" if impute is None else impute if isinstance(impute, str) else "median",
-        n_features=getattr(model, "n_features_in_", None) or None,  # text alone has no width
-        shuffle="no",
-    )
-
-
-def _checked(model: Any, opened: Opened, surprises: Surprises, *, labeled: bool) -> Iterator:
-    """The batches, unless they have other columns of text than a model, or other labels (if these matter)."""
-    source = opened.stream.name
-    for batch in opened.batches:
-        _check_columns(model, batch, source)
-        if labeled and batch.y is not None:
-            _check_labels(model, labels_of(batch), source)
-        surprises.add(surprises_in(model, rows_of(batch), opened.stream))
-        yield batch
-
-
-def surprises_in(model: Any, rows: Any, stream: Any) -> Surprises:
-    """What rows of a stream have that the training data of a model had not."""
-    if not isinstance(model, StreamPipeline):
-        return Surprises()
-    return model.surprises(rows, None if stream.schema is None else stream.schema.numbers)
-
-
-def _check_columns(model: Any, batch: Any, source: str) -> None:
-    known = set(getattr(getattr(model, "encoder_", None), "names_", ()))
-    found = set(batch.columns or {})
-    if getattr(model, "encoder", None) is not None and not known:  # all rows are still held back
-        return
-    if found - known:
-        names = ", ".join(map(repr, sorted(found - known)))
-        raise ValueError(
-            f"{source} has text in {names}, which the model did not learn from: leave that out, or say with --label "
-            "that it holds the labels."
-        )
-    if known - found:
-        names = ", ".join(map(repr, sorted(known - found)))
-        raise ValueError(f"{source} has no text in {names}, which the model has learned from.")
-
-
-def _check_labels(model: Any, labels: np.ndarray, source: str) -> None:
-    classes, are_text = getattr(model, "classes_", None), labels.dtype.kind in "OUS"
-    if classes is None:
-        known = "the model predicts numbers" if task_of_model(model) == NUMBERS and are_text else None
-    else:
-        other = labels.size and are_text != (classes.dtype.kind in "OUS")
-        known = f"the model knows {few(classes.tolist())}" if other else None
-    if known is not None:
-        found = f"labels like {labels[:1].tolist()[0]!r}"
-        raise ValueError(f"{source} has {found}, and {known}: is --label the right column?")

@@ -35,7 +35,7 @@ class StreamRun:
         return opened._replace(batches=grouped(opened.batches, BATCH_ROWS, hasty_after=None if patient else 2))
 
     def examined(self) -> Examined:
-        """The stream with its first rows looked at, and what was decided by them told."""
+        """The stream with its first rows looked at; says what was decided by them."""
 
         def opening(data: DataOptions) -> Opened:
             self.data = data

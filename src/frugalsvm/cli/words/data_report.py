@@ -1,4 +1,4 @@
-"""What reading has decided, filled and left out, told to people."""
+"""What reading has decided, filled and left out, in words for people."""
 
 from collections.abc import Iterable
 from itertools import islice
@@ -51,7 +51,7 @@ def tell_end(data: DataOptions, opened: Opened, model: Any, *, quiet: bool) -> N
             f"warning: all rows have the label {classes.tolist()[0]!r}: the model knows no other and always predicts it"
         )
     order = opened.order.order
-    is_mixed = data.is_shuffled or opened.order.was_told
+    is_mixed = data.is_shuffled or opened.order.is_reported
     if not is_mixed and order.is_sorted and order.n_rows > FIRST_ROWS:
         tell(
             f"warning: rows were learned in label order ({order.words}), and the model favors the last ones; --shuffle "
