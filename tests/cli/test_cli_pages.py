@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from frugalsvm import ASSETClassifier, KernelSum, KernelTerm, save
 from frugalsvm.cli.app import app
-from frugalsvm.cli.words.page import Page
+from frugalsvm.cli.console import Page
 from frugalsvm.metrics.confusion import confusions, per_class, worst_first
 from frugalsvm.metrics.in_words import evaluation_sections, evaluation_text
 

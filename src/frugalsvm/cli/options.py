@@ -1,6 +1,7 @@
 """What a run was asked for. Model files hold it, so that a run can be resumed as it was begun."""
 
 from collections.abc import Collection
+from inspect import signature
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from frugalsvm.pipelines.reading import DataOptions
 
-__all__ = ["YES_OR_NO", "Request", "TrainOptions", "scale_flag"]
+__all__ = ["YES_OR_NO", "Request", "TrainOptions", "device_arguments", "scale_flag"]
 
 YES_OR_NO = ("auto", "yes", "no")  # values of flags
 
@@ -55,3 +56,16 @@ class Request(NamedTuple):
 def scale_flag(scale: bool | str) -> str:
     """The value of ``--scale`` for the ``scale`` of a pipeline."""
     return scale if isinstance(scale, str) else "yes" if scale else "no"
+
+
+def device_arguments(model: Any, device: str | None) -> dict[str, str]:
+    """Arguments of predictions; a device that is not there is refused before anything is read."""
+    if device is None:
+        return {}
+    from frugalsvm.arrays.namespace import arrays_on
+
+    arrays_on(device)
+    estimator = getattr(model, "estimator_", model)
+    if "device" not in signature(estimator.predict).parameters:
+        raise ValueError(f"{type(estimator).__name__} predicts on the CPU: leave --device out.")
+    return {"device": device}

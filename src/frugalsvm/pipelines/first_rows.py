@@ -11,8 +11,8 @@ from frugalsvm.pipelines.coded import tells_rows_apart
 from frugalsvm.pipelines.encoder import ColumnEncoder, joined
 from frugalsvm.pipelines.imputer import MissingValueFiller
 from frugalsvm.pipelines.label_task import task_of
+from frugalsvm.pipelines.preparing import new_scaler
 from frugalsvm.pipelines.reading import FIRST_ROWS, DataOptions, Opened, open_data
-from frugalsvm.pipelines.scaling import new_scaler
 from frugalsvm.streams import StreamError
 from frugalsvm.streams.batch import labels_of, stacked
 from frugalsvm.streams.columns import Schema

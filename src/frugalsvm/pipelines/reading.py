@@ -83,7 +83,7 @@ class DataOptions(NamedTuple):
 class Opened(NamedTuple):
     stream: Any  # as it was opened: it knows its length and its bad lines
     batches: Iterable  # what to read
-    order: Any = None  # a stream that knows the order of its labels, if they are read as they come
+    order: Any = None  # a stream that knows the order of its labels; None if all rows are kept
     surprises: Any = None  # what the rows so far have that the training data of a model had not
 
 
@@ -100,10 +100,13 @@ def open_data(
     has_labels: bool | None = None,
     of_classes: bool = True,
     of_numbers: bool = False,
-    prefetch: bool = True,
+    kept: bool = False,
     pipe: Pipe | None = None,
 ) -> Opened:
     """A stream from row ``start`` on, shuffled if wanted, read ahead on a second thread.
+
+    Rows that are all ``kept``, to be learned at once, are neither read ahead, as nothing happens between batches, nor
+    looked at for their order.
 
     By default rows have labels, which must be classes unless ``of_classes`` is false, or ``of_numbers`` says what they
     are; with ``has_labels=True`` they have some that are not read. A pipe is read in small batches, unless they are
@@ -136,8 +139,10 @@ def open_data(
         like=schema_of(options.columns),
         hash_features=options.hash_features,
     )
-    batches: Any = prefetched(stream, 2 * BATCH_ROWS // batch_rows) if prefetch else stream
-    order = batches = Watched(batches, of_numbers=of_numbers if of_classes or of_numbers else None)
+    order, batches = None, stream
+    if not kept:
+        ahead = prefetched(stream, 2 * BATCH_ROWS // batch_rows)
+        order = batches = Watched(ahead, of_numbers=of_numbers if of_classes or of_numbers else None)
     if from_the_start:
         buffer_rows = None if options.shuffle == "yes" else options.shuffle_buffer
         batches = rows_after(shuffled(batches, buffer_rows, options.seed), start)

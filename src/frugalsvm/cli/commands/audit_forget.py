@@ -22,8 +22,7 @@ def audit_forget(
     **reading: Any,
 ) -> None:
     """Test whether a model still knows forgotten rows, which are the data: labeled rows that it has forgotten."""
-    from frugalsvm.cli.console import print_json
-    from frugalsvm.cli.words.page import Page, print_written
+    from frugalsvm.cli.console import Page, print_json, print_written
 
     options = data_options(reading)
     with reported(of_model=model):

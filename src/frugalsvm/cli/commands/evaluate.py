@@ -37,8 +37,7 @@ def evaluate(
     **reading: Any,
 ) -> None:
     """Measure a model on labeled rows."""
-    from frugalsvm.cli.console import print_json
-    from frugalsvm.cli.words.page import Page
+    from frugalsvm.cli.console import Page, print_json
     from frugalsvm.metrics.in_words import evaluation_sections
 
     options = data_options(reading)
@@ -46,7 +45,8 @@ def evaluate(
         if value is not None and not prequential:
             raise wrong(flag, "it needs --prequential.")
     with reported(of_model=model):
-        from frugalsvm.cli.io.model_input import device_arguments, tell_left_out
+        from frugalsvm.cli.options import device_arguments
+        from frugalsvm.cli.words.data_report import tell_left_out
         from frugalsvm.explain.model_contents import task_of_model
         from frugalsvm.metrics.collected import scores_for
         from frugalsvm.metrics.windows import Curve
@@ -109,10 +109,7 @@ def evaluate(
     page = Page()
     page.heading(f"{model.name} on {options.name}")
     elsewhere = {"all_classes": "; --json has all", "all_windows": "; --curve and --json have all"}
-    for heading, lines in evaluation_sections(results, curve_rows, **elsewhere):
-        if heading:
-            page.heading(heading)
-        page.lines(lines)
+    page.sections(evaluation_sections(results, curve_rows, **elsewhere))
 
 
 def _label_of_anomalies(known: list[str], wanted: str | None) -> str:

@@ -40,8 +40,7 @@ def explain(
     **reading: Any,
 ) -> None:
     """Show how much each column raised or lowered the prediction of each row, and which columns matter."""
-    from frugalsvm.cli.console import print_json, tell
-    from frugalsvm.cli.words.page import Page, print_written
+    from frugalsvm.cli.console import Page, print_json, print_written, tell
 
     options = data_options(reading)
     with reported(of_model=model):
@@ -108,14 +107,9 @@ def _sampled_rows(fitted: Any, model: Path, options: Any, n_rows: int, labeled: 
 def _explained(fitted: Any, model: Path, X: Any, usual: Any) -> Any:
     """The explanation, with the names that the columns of the training data have."""
     from frugalsvm.explain import shapley_values
+    from frugalsvm.explain.columns import name_columns
     from frugalsvm.persist import describe
-    from frugalsvm.streams.columns import schema_of
 
     found = shapley_values(fitted, X, usual, n_permutations=_PERMUTATIONS, n_jobs=-1)
-    columns = describe(model).metadata.get("training", {}).get("data", {}).get("columns") or []
-    schema = schema_of(columns)
-    known = list(schema.numbers)
-    if all(name == f"Feature {k + 1}" for k, name in enumerate(found.feature_names[: len(known)])):
-        found.feature_names[: len(known)] = known
-        found.dates = {name: part for column, date in schema.dates for name, part in date.named_parts(column).items()}
+    name_columns(found, describe(model).metadata.get("training", {}).get("data", {}).get("columns") or [])
     return found

@@ -48,7 +48,7 @@ def forget(
 
 def _print(found: dict[str, Any], model: Path, target: Path, report: Path | None) -> None:
     """Print the report for people."""
-    from frugalsvm.cli.words.page import Page
+    from frugalsvm.cli.console import Page
     from frugalsvm.pipelines.forgetting import forgotten_facts
     from frugalsvm.words import counted
 

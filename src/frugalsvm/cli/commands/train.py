@@ -34,7 +34,7 @@ def train(context: typer.Context, **flags: Any) -> None:
 
 def _train(values: dict[str, Any], given: Collection[str]) -> None:
     """Train as the flags say, and tell what came of it; ``given`` are the flags that somebody gave."""
-    from frugalsvm.cli.io.interruption import ending_cleanly
+    from frugalsvm.cli.errors import ending_cleanly
     from frugalsvm.cli.words.outcome import tell_outcome
     from frugalsvm.persist.atomic import check_writable
     from frugalsvm.persist.locking import locked

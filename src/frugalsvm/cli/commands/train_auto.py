@@ -18,17 +18,16 @@ from frugalsvm.auto.report import choice_sentences, tried_rows
 from frugalsvm.cli.catalogue import AUTO
 from frugalsvm.cli.commands.train_stream import train_stream
 from frugalsvm.cli.console import tell
-from frugalsvm.cli.io.first_rows import tell_examined
-from frugalsvm.cli.io.interruption import leaving_as_it_was
+from frugalsvm.cli.errors import leaving_as_it_was
 from frugalsvm.cli.io.saved_run import save_run
 from frugalsvm.cli.options import Request
+from frugalsvm.cli.words.data_report import tell_examined, tell_task
 from frugalsvm.cli.words.outcome import Outcome
 from frugalsvm.cli.words.progress import SearchProgress
-from frugalsvm.cli.words.wording import in_flags
 from frugalsvm.durations import parsed_seconds
 from frugalsvm.exceptions import ManyClassesWarning
 from frugalsvm.pipelines.first_rows import Examined, examine
-from frugalsvm.pipelines.label_task import Task, many_classes, task_of, task_words
+from frugalsvm.pipelines.label_task import Task, task_of
 from frugalsvm.pipelines.prequential import Progress
 from frugalsvm.pipelines.reading import open_data
 from frugalsvm.streams.in_memory import joined_rows, read_rows
@@ -49,7 +48,7 @@ def train_auto(request: Request) -> Outcome:
     started, quiet = time.perf_counter(), request.quiet
     left = parsed_seconds("time_budget", request.flags["time_budget"])
     # Rows are sampled at random: their order does not matter.
-    examined = examine(request.data._replace(shuffle="no"), opening=partial(open_data, of_classes=False))
+    examined = examine(request.data._replace(shuffle="no"), opening=partial(open_data, of_classes=False, kept=True))
     read = read_rows(examined.batches, _MEMORY_SHARE)
     task = task_of(np.concatenate([batch.y for batch in read.batches]), request.flags["task"])
     if not read.is_whole:
@@ -66,10 +65,7 @@ def train_auto(request: Request) -> Outcome:
     if (values := np.unique(task.y)).size == 1:
         what = f"{examined.name} has one label only, {values[0].item()!r}"
         raise ValueError(f"{what}: there is nothing to classify. Is --label the right column?")
-    if not quiet:
-        tell(f"note: {in_flags(task_words(task, examined.label))}")
-    if task.classifies and (doubt := many_classes(task.y, examined.label, AUTO)):
-        tell(f"warning: {in_flags(doubt)}")
+    tell_task(task, examined.label, AUTO, quiet=quiet)
     if left is not None:
         left = max(left - (time.perf_counter() - started), _LEAST_SECONDS)
     given = {"device": request.flags["device"], "kernel": request.options.kernel if "kernel" in request.given else None}

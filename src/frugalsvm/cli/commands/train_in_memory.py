@@ -11,11 +11,10 @@ from typing import Any
 from frugalsvm.arrays.namespace import arrays_on
 from frugalsvm.cli.catalogue import CATALOGUE, CLASSES, NUMBERS, new_estimator, task_for
 from frugalsvm.cli.console import Status, tell
-from frugalsvm.cli.io.first_rows import tell_examined, tell_task
-from frugalsvm.cli.io.interruption import leaving_as_it_was
+from frugalsvm.cli.errors import leaving_as_it_was
 from frugalsvm.cli.io.saved_run import save_run
 from frugalsvm.cli.options import Request, TrainOptions
-from frugalsvm.cli.words.data_report import tell_end
+from frugalsvm.cli.words.data_report import tell_end, tell_examined, tell_first_labels
 from frugalsvm.cli.words.outcome import Outcome
 from frugalsvm.pipelines import StreamPipeline
 from frugalsvm.pipelines.first_rows import examine, prepared
@@ -40,7 +39,7 @@ def train_in_memory(request: Request) -> Outcome:
         examined = examine(request.data, opening=partial(open_data, of_numbers=task == NUMBERS))
         data, stream = examined.data, examined.opened.stream
         tell_examined(examined, quiet=quiet)
-        tell_task(examined, options.algorithm, quiet=quiet)
+        tell_first_labels(examined, options.algorithm, quiet=quiet)
         batches = _read(examined.batches, examined.name)
         progress = Progress(task=task)
         progress.rows = progress.learned = sum(batch.n_rows for batch in batches)

@@ -9,11 +9,11 @@ from typing import Any
 from frugalsvm.cli.catalogue import CLASSES, FOR_NUMBERS, NUMBERS, task_for
 from frugalsvm.cli.commands.new_model import classes_for, new_model, with_own_choices
 from frugalsvm.cli.console import Status, tell
-from frugalsvm.cli.io.first_rows import check_classes, check_numbers, check_size, tell_labels, tell_task
+from frugalsvm.cli.io.checks import check_classes, check_numbers, check_size
 from frugalsvm.cli.io.saved_run import SavedRun, check_same_flags, load_run, save_run
 from frugalsvm.cli.io.stream_run import StreamRun
 from frugalsvm.cli.options import Request
-from frugalsvm.cli.words.data_report import SHOWN_BAD_LINES, counts_of, tell_end
+from frugalsvm.cli.words.data_report import SHOWN_BAD_LINES, counts_of, tell_end, tell_first_labels, tell_labels
 from frugalsvm.cli.words.outcome import Outcome
 from frugalsvm.core.lookahead import BLOCK_ROWS
 from frugalsvm.durations import parsed_seconds
@@ -170,7 +170,7 @@ class _Run(StreamRun):
         elif self.task == NUMBERS:
             check_numbers(examined)
         if self.task in (CLASSES, NUMBERS):
-            tell_task(examined, algorithm, is_guess=is_guess, quiet=self.quiet)
+            tell_first_labels(examined, algorithm, is_guess=is_guess, quiet=self.quiet)
         else:
             tell_labels(examined)
             self.data = with_label_column(data)

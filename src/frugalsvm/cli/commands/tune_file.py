@@ -8,8 +8,9 @@ from frugalsvm.auto.comparison import Candidate, Compared, OutOfTime, compare, r
 from frugalsvm.cli.catalogue import AUTO
 from frugalsvm.cli.commands.candidates import auto, low_rank, own_choice, tuned
 from frugalsvm.cli.console import Status, compiling_shown, tell
-from frugalsvm.cli.io.first_rows import check_enough, check_size, tell_examined
+from frugalsvm.cli.io.checks import check_enough, check_size
 from frugalsvm.cli.options import TrainOptions
+from frugalsvm.cli.words.data_report import tell_examined
 from frugalsvm.cli.words.outcome import TuneOutcome
 from frugalsvm.pipelines.first_rows import Examined, examine
 from frugalsvm.pipelines.label_task import task_of

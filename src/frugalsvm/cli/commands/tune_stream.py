@@ -6,7 +6,7 @@ from typing import Any
 from frugalsvm.cli.commands.candidates import flags_of, options_with, settings_for
 from frugalsvm.cli.commands.new_model import classes_for
 from frugalsvm.cli.console import tell
-from frugalsvm.cli.io.first_rows import check_classes, check_enough, check_size
+from frugalsvm.cli.io.checks import check_classes, check_enough, check_size
 from frugalsvm.cli.io.saved_run import save_run
 from frugalsvm.cli.io.stream_run import StreamRun
 from frugalsvm.cli.options import TrainOptions

@@ -1,51 +1,22 @@
-"""What is said of the first rows of data, and what they must have to be learned."""
+"""What the first rows of data must have to be learned."""
 
 from typing import Any
 
 import numpy as np
 
-from frugalsvm.cli.catalogue import CATALOGUE, CLASSES
-from frugalsvm.cli.console import tell
-from frugalsvm.cli.words.wording import in_flags
+from frugalsvm.cli.catalogue import CATALOGUE
 from frugalsvm.pipelines.first_rows import Examined
-from frugalsvm.pipelines.label_task import many_classes, task_of, task_words
 from frugalsvm.streams.batch import labels_of
-from frugalsvm.streams.columns import LABEL_NAMES
 
 __all__ = [
     "check_classes",
     "check_enough",
     "check_numbers",
     "check_size",
-    "tell_examined",
-    "tell_labels",
-    "tell_task",
 ]
 
 _MOST_BYTES = 2**28  # of the vectors of a model, if the width of rows was not given
 _HASHED = 2**16  # features that are advised instead
-
-
-def tell_examined(examined: Examined, *, quiet: bool) -> None:
-    """Tell what was decided by the first rows, and what may be wrong."""
-    for note in () if quiet else (*examined.opened.stream.notes, *examined.notes):
-        tell(f"note: {in_flags(note)}")
-    for warning in examined.warnings:
-        tell(f"warning: {in_flags(warning)}")
-
-
-def tell_task(examined: Examined, algorithm: str, *, is_guess: bool = False, quiet: bool) -> None:
-    """Tell what an algorithm for classes or for numbers is to predict, and warn of classes that look like numbers.
-
-    With ``is_guess`` the labels have decided which of these it is.
-    """
-    y, classifies = examined.labels, CATALOGUE[algorithm].task == CLASSES
-    if not quiet and len(y):
-        task = task_of(y, "auto" if is_guess else "classification" if classifies else "regression")
-        words = task_words(task, examined.label, examined.where and f" in the{examined.where}")
-        tell(f"note: {in_flags(words)}")
-    if classifies and (doubt := many_classes(y, examined.label, algorithm)):
-        tell(f"warning: {in_flags(doubt)}")
 
 
 def check_classes(examined: Examined, algorithm: str, classes: Any) -> None:
@@ -69,14 +40,6 @@ def check_numbers(examined: Examined) -> None:
             raise ValueError(
                 f"{examined.name} has labels like {found!r}, which are not numbers: is --label the right column?"
             )
-
-
-def tell_labels(examined: Examined) -> None:
-    """Warn of a column of labels, by its name, among the features of rows that are learned without labels."""
-    schema = examined.schema
-    for name in () if schema is None else (*schema.numbers, *schema.strings):
-        if name.lower() in LABEL_NAMES:
-            tell(f"warning: column {name!r} is used as a feature; --label {name} leaves it out")
 
 
 def check_enough(examined: Examined, y: np.ndarray) -> None:
