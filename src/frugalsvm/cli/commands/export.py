@@ -35,11 +35,7 @@ def export(
     """Export a model to ONNX, C or LIBSVM."""
     _refuse_flags(to, dtype, given_flags(context))
     with reported(of_model=model):
-        notes: list[str] = []
-        if learn:
-            written = _learner(model, output, name=name, dtype=dtype, explain=explain)
-        else:
-            written, notes = _exported(model, to, output, name=name, dtype=dtype, explain=explain)
+        written, notes = _exported(model, to, output, name=name, dtype=dtype, explain=explain, learn=learn)
     for note in notes:
         tell(f"note: {note}")
     Printer().print(written)
@@ -55,23 +51,19 @@ def _refuse_flags(to: str, dtype: str, given: Collection[str]) -> None:
         raise wrong("dtype", "LIBSVM's text has all digits of its numbers: leave it out.")
 
 
-def _learner(model: Path, output: Path, *, name: str, dtype: str, explain: bool) -> str:
-    """Write a model that continues to learn; returns what to tell."""
-    from frugalsvm.export import to_c
-    from frugalsvm.persist import load
-
-    return "\n".join(map(str, to_c(load(model), output, name=name, dtype=dtype, explain=explain, learn=True)))
-
-
-def _exported(model: Path, to: str, output: Path, *, name: str, dtype: str, explain: bool) -> tuple[str, list[str]]:
+def _exported(
+    model: Path, to: str, output: Path, *, name: str, dtype: str, explain: bool, learn: bool
+) -> tuple[str, list[str]]:
     """Write the model; returns what to tell, and notes about its rows."""
     from frugalsvm.export import plain_model, to_c, to_libsvm, to_onnx
     from frugalsvm.export.libsvm import scaling_file_of
     from frugalsvm.export.row_notes import row_notes
     from frugalsvm.persist import load
 
-    plain = plain_model(load(model))
-    written = str(output)
+    fitted = load(model)
+    if learn:
+        return "\n".join(map(str, to_c(fitted, output, name=name, dtype=dtype, explain=explain, learn=True))), []
+    plain, written = plain_model(fitted), str(output)
     if to == "c":
         written = "\n".join(map(str, to_c(plain, output, name=name, dtype=dtype, explain=explain)))
     elif to == "onnx":

@@ -101,8 +101,6 @@ def _read(batches, source: str) -> list:
             "all of them: learn them as a stream, without --device, or in Python with "
             "ASSETClassifier(device=...).fit_batches, which reads a file again and again."
         )
-    if not read.batches:
-        raise ValueError(f"{source} has no rows.")
     return read.batches
 
 
