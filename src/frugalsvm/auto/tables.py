@@ -219,7 +219,7 @@ class Way(NamedTuple):
         return self.pipeline.prepared_rows(self.given, index, dtype=np.float32).X
 
     def all_rows(self) -> LabeledRows:
-        """All of them; those in float32, which a machine may overwrite, nobody else has.
+        """All of them; what a machine may overwrite, rows in float32, is shared with nothing else.
 
         Others are not rounded here: far from zero, that is for the machine, which first subtracts its origin.
         """

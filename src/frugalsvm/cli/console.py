@@ -44,7 +44,7 @@ class Exit(IntEnum):
     MODEL = 4
     SYSTEM = 5
     INTERRUPTED = 130
-    CLOSED = 141  # what shells tell of programs whose output nobody reads any more
+    CLOSED = 141  # what shells tell of programs whose output is not read any more
 
 
 def silenced(stream: Any) -> None:

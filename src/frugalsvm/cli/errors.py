@@ -43,7 +43,7 @@ def _warnings_in_lines():
         text = str(message)
         if text not in shown:
             shown.add(text)
-            with suppress(OSError):  # nobody reads standard error any more
+            with suppress(OSError):  # standard error is not read any more
                 tell_wrong("warning", "bold yellow", text)
 
     with warnings.catch_warnings():

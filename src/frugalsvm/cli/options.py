@@ -49,7 +49,7 @@ class Request(NamedTuple):
     output: Path  # the file to write
     flags: dict[str, Any]  # of which only some ways to train know
     given: Collection[str] = ()  # flags that somebody gave
-    decides: bool = False  # nobody has said what is learned: the first labels decide between classes and numbers
+    decides: bool = False  # no flag says what is learned: the first labels decide between classes and numbers
     quiet: bool = False
 
 

@@ -77,7 +77,7 @@ def chosen_by_itself(first: Prepared, options: TrainOptions, *, quiet: bool) -> 
     n_rows = len(first.y) if options.metric is not None else _CHOOSING_ROWS
     what = f"Choosing {' and '.join(free)} on" if options.metric is None else "Learning a metric from"
     with Status(f"{what} the first {len(first.y):,} rows ...", quiet=quiet), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # they would be about a model that nobody gets
+        warnings.simplefilter("ignore")  # they would be about a model that is thrown away
         if len(first.y) < FIRST_ROWS and len(np.unique(first.y)) > 1:
             return estimator.fit(first.X, first.y)
         classes = np.unique(first.y) if options.classes is None else np.array(options.classes)

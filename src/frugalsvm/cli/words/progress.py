@@ -22,7 +22,7 @@ _BAR_WIDTH = 30
 class ProgressLine:
     """Shows progress on standard error, so that standard output stays for results.
 
-    A terminal that is closed, or a pipe that nobody reads, ends the show and not the training.
+    A terminal that is closed, or a pipe that is not read, ends the show and not the training.
     """
 
     def __init__(self, progress: Progress, model: Any, n_rows: int | None, n_passes: int = 1, *, quiet: bool = False):
