@@ -21,8 +21,9 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.__main__ import machine
+from frugalsvm.auto.comparison import Candidate, OutOfTime
 from frugalsvm.cli.catalogue import AUTO, CATALOGUE, CLASSES, task_for
-from frugalsvm.cli.commands.candidates import Candidate, OutOfTime, auto, low_rank, own_choice
+from frugalsvm.cli.commands.candidates import auto, low_rank, own_choice
 from frugalsvm.cli.options import TrainOptions
 from frugalsvm.datasets import load
 from frugalsvm.streams.batch import Batch

@@ -22,7 +22,7 @@ from experiments.data import split
 from frugalsvm import ASSETClassifier, BSGDClassifier
 from frugalsvm.datasets import load
 from frugalsvm.pipelines import StreamPipeline
-from frugalsvm.pipelines.scaling import SCALERS, new_scaler
+from frugalsvm.pipelines.preparing import SCALERS, new_scaler
 
 NAMES = ("letter", "phoneme", "satimage", "pendigits", "ijcnn1", "elec2")
 SHARE, FACTOR = 0.008, 100.0

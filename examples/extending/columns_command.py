@@ -16,7 +16,7 @@ def columns(as_json: Json = False, **flags: Any) -> None:
     options = data_options(flags)
     with reported():  # what users do wrong becomes one sentence and an exit code
         # What takes a while to import waits until the command runs: `--help` should be quick.
-        from frugalsvm.cli.data import open_data
+        from frugalsvm.pipelines.reading import open_data
 
         stream = open_data(options).stream
         if stream.schema is None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from frugalsvm.estimators.perceptron import BudgetedPerceptron
     from frugalsvm.estimators.tracking import TrackingSVC
     from frugalsvm.estimators.tvm import TVMClassifier
+    from frugalsvm.installation import show_versions
     from frugalsvm.lowrank.kernel_sum import KernelSum, KernelTerm
     from frugalsvm.persist import describe, load, save
     from frugalsvm.stream_search import StreamTuner
@@ -62,6 +63,7 @@ __all__ = [
     "pipelines",
     "plots",
     "save",
+    "show_versions",
     "streams",
     "warm_up",
 ]
@@ -71,6 +73,7 @@ _HOMES = {
     "describe": "frugalsvm.persist",
     "load": "frugalsvm.persist",
     "save": "frugalsvm.persist",
+    "show_versions": "frugalsvm.installation",
     "warm_up": "frugalsvm.warming",
     **ESTIMATORS,
     **AUTOMATIC,

@@ -8,7 +8,15 @@ from collections.abc import Callable
 from string import Formatter
 from typing import Any
 
-__all__ = ["ManyClassesWarning", "Naming", "ParameterError", "PoorFitWarning", "Sentence", "UnknownValuesWarning"]
+__all__ = [
+    "ManyClassesWarning",
+    "Naming",
+    "ParameterError",
+    "PoorFitWarning",
+    "Sentence",
+    "TaskError",
+    "UnknownValuesWarning",
+]
 
 # How an interface writes a parameter and its value (None: the name alone); None if it has no such parameter.
 Naming = Callable[[str, Any], str | None]
@@ -101,6 +109,19 @@ class ParameterError(ValueError):
             return str(self) if name is None else f"{name} must be {self.expected}, not {self.value!r}."
         given = names(self.parameter, self.value)
         return str(self) if given is None else f"{given} {self.problem}."
+
+
+class TaskError(ValueError):
+    """Labels of a file that cannot be learned as what they were said to be: classes, or numbers.
+
+    Parameters
+    ----------
+    sentence : Sentence
+    """
+
+    def __init__(self, sentence: Sentence) -> None:
+        super().__init__(sentence)
+        self.sentence = sentence
 
 
 class ManyClassesWarning(UserWarning):

@@ -1,9 +1,21 @@
 """Numbers and names as people read them, in reports and messages."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-__all__ = ["CLASSES", "NOVELTIES", "NUMBERS", "counted", "few", "listed", "percent", "seconds_words", "size_of"]
+__all__ = [
+    "CLASSES",
+    "NOVELTIES",
+    "NUMBERS",
+    "counted",
+    "facts_lines",
+    "few",
+    "listed",
+    "percent",
+    "seconds_words",
+    "size_of",
+    "table_lines",
+]
 
 CLASSES, NUMBERS, NOVELTIES = "classes", "numbers", "novelties"  # what there is to learn; for the last, without labels
 _FEW, _MANY = 3, 12  # names in a list
@@ -82,3 +94,34 @@ def seconds_words(seconds: float) -> str:
     if seconds >= 100:
         return f"{seconds / 60:.0f} min"
     return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
+
+
+def facts_lines(facts: Iterable[tuple[str, str]]) -> list[str]:
+    """Names and what they are, in two columns.
+
+    Examples
+    --------
+    >>> facts_lines([("rows", "3"), ("accuracy", "98.77 %")])
+    ['  rows      3', '  accuracy  98.77 %']
+    """
+    facts = list(facts)
+    width = max((len(name) for name, _ in facts), default=0)
+    return [f"  {name:<{width}}  {value}" for name, value in facts]
+
+
+def table_lines(rows: list[dict[str, str]]) -> list[str]:
+    """Rows of text under their names; columns whose first value is a number are aligned to the right.
+
+    Examples
+    --------
+    >>> table_lines([{"name": "a", "rows": "1,000"}, {"name": "longer", "rows": "-"}])
+    ['  name     rows', '  a       1,000', '  longer      -']
+    """
+    names = list(rows[0])
+    widths = {name: max(len(name), *(len(row[name]) for row in rows)) for name in names}
+    right = {name for name in names if rows[0][name][:1].isdigit() or rows[0][name] == "-"}
+    lines = []
+    for row in ({name: name for name in names}, *rows):
+        cells = [row[n].rjust(widths[n]) if n in right else row[n].ljust(widths[n]) for n in names]
+        lines.append(("  " + "  ".join(cells)).rstrip())
+    return lines

@@ -20,7 +20,7 @@ from frugalsvm.cli.flags import FLAGS
 from frugalsvm.core.kernels import KERNELS as REGISTRY
 from frugalsvm.datasets import make_checkerboard
 from frugalsvm.persist import load
-from frugalsvm.pipelines.scaling import SCALERS
+from frugalsvm.pipelines.preparing import SCALERS
 
 FAST = ["--gamma", "8", "--alpha", "1e-5", "--budget", "50", "--quiet"]
 

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from frugalsvm.auto.report import as_dict
+from frugalsvm.auto.report import as_dict, tried_rows
 from frugalsvm.cli.app import app
 from frugalsvm.cli.commands.train import _default_algorithm
-from frugalsvm.cli.options import DataOptions
-from frugalsvm.cli.words.auto_words import SearchProgress, tried_rows
-from frugalsvm.cli.words.task import task_of
+from frugalsvm.cli.words.progress import SearchProgress
 from frugalsvm.datasets import make_checkerboard
 from frugalsvm.persist import load
+from frugalsvm.pipelines.label_task import task_of
+from frugalsvm.pipelines.reading import DataOptions
 from frugalsvm.streams import in_memory
 
 

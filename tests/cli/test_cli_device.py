@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 import frugalsvm
 from frugalsvm.arrays import namespace as device_arrays
 from frugalsvm.cli.app import app
-from frugalsvm.cli.commands.info import EXTRAS
 from frugalsvm.datasets import make_checkerboard
+from frugalsvm.installation import EXTRAS
 from frugalsvm.streams import in_memory
 
 ASSET = ["-a", "asset", "--budget", "100", "--quiet"]
@@ -190,7 +190,7 @@ class TestInfo:
             assert words in said
 
     def test_what_is_missing(self, monkeypatch):
-        monkeypatch.setattr("frugalsvm.cli.commands.info.find_spec", lambda name: None)
+        monkeypatch.setattr("frugalsvm.installation.find_spec", lambda name: None)
         monkeypatch.setattr(device_arrays, "find_spec", lambda name: None)
         told = json.loads(invoke("info", "--json"))
         for name, extra in told["extras"].items():

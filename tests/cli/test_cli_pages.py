@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 
 from frugalsvm import ASSETClassifier, KernelSum, KernelTerm, save
 from frugalsvm.cli.app import app
-from frugalsvm.cli.words.evaluation_page import print_evaluation
-from frugalsvm.cli.words.page import Page
+from frugalsvm.cli.console import Page
 from frugalsvm.metrics.confusion import confusions, per_class, worst_first
+from frugalsvm.metrics.in_words import evaluation_sections, evaluation_text
 
 FAST = ["-a", "bsgd", "--gamma", "1", "--alpha", "1e-4", "--budget", "100", "--quiet"]
 
@@ -49,29 +49,29 @@ def test_many_classes_are_a_list_and_the_worst_confusions(letters):
     assert worst["rows"] == (confusion - np.diag(confusion.diagonal())).max()
 
 
-def test_few_classes_have_a_matrix(capsys):
+def test_few_classes_have_a_matrix():
     matrix = [[90, 10], [3, 1200]]
     results = {"examples": 1303, "accuracy": 0.99, "classes": ["no", "yes"], "confusion": matrix}
     results |= {"per_class": per_class(["no", "yes"], matrix), "worst_confusions": confusions(["no", "yes"], matrix)}
-    print_evaluation(results, [{"examples": 1303, "accuracy": 0.5}], "model on rows")
-    told = capsys.readouterr().out
+    told = evaluation_text(results, [{"examples": 1303, "accuracy": 0.5}])
     assert "1,200" in told.split("Confusion matrix")[1]
     assert "1,290 of 1,303 rows are right" in told
     assert "Test, then train" in told
     assert "50.00 %" in told
 
 
-def test_hundreds_of_classes_show_the_worst(capsys):
+def test_hundreds_of_classes_show_the_worst():
     matrix = np.diag(np.arange(1, 301))
     matrix[7, 8] = 100
     names = list(range(300))
     results = {"examples": 9, "accuracy": 0.9, "classes": names, "confusion": matrix.tolist()}
     results |= {"per_class": per_class(names, matrix), "worst_confusions": confusions(names, matrix)}
-    print_evaluation(results, [], "model on rows")
-    told = capsys.readouterr().out
+    told = evaluation_text(results)
     assert len(told.splitlines()) < 50
     assert "7 taken for 8: 100 of 108" in told
-    assert "--json has all" in told
+    assert "The 20 of 300 classes with the lowest recall." in told
+    sections = dict(evaluation_sections(results, all_classes="; --json has all"))
+    assert sections["Classes"][0] == "The 20 of 300 classes with the lowest recall; --json has all."
 
 
 def test_classes_without_rows_come_last():

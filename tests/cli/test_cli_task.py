@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 from frugalsvm import AutoSVC, load
 from frugalsvm.cli.app import app
 from frugalsvm.exceptions import ManyClassesWarning
+from frugalsvm.pipelines.reading import DataOptions
 
 QUICK = ("--gamma", 1.0, "--budget", 30)
 
@@ -100,7 +101,6 @@ def test_prices_as_classes_in_python():
 def test_prices_as_classes_on_a_cluster(tmp_path):
     pytest.importorskip("dask.dataframe")
     from frugalsvm.cli.io.dask_table import read_table
-    from frugalsvm.cli.options import DataOptions
 
     (tmp_path / "rows.csv").write_text(text())
     data = DataOptions(str(tmp_path / "rows.csv"), label="price")

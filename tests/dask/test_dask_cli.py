@@ -18,9 +18,10 @@ from distributed.security import Security  # noqa: E402
 
 from frugalsvm import load  # noqa: E402
 from frugalsvm.cli.commands.train_dask import _client, train_dask  # noqa: E402
-from frugalsvm.cli.options import DataOptions, Request, TrainOptions  # noqa: E402
+from frugalsvm.cli.options import Request, TrainOptions  # noqa: E402
 from frugalsvm.datasets import make_checkerboard  # noqa: E402
 from frugalsvm.persist import describe  # noqa: E402
+from frugalsvm.pipelines.reading import DataOptions  # noqa: E402
 
 SETTINGS = TrainOptions(budget=50, gamma=8.0, scale="no")
 

@@ -12,8 +12,8 @@ from frugalsvm import ASSETClassifier, BSGDClassifier
 from frugalsvm.datasets import load as load_data
 from frugalsvm.persist import ModelFileError, load, save
 from frugalsvm.pipelines import StreamingScaler, StreamPipeline
-from frugalsvm.pipelines.clipping import clip
-from frugalsvm.pipelines.scaling import SCALERS, new_scaler
+from frugalsvm.pipelines.preparing import SCALERS, new_scaler
+from frugalsvm.pipelines.statistics import clip
 
 BSGD = BSGDClassifier(budget=20, alpha=1e-3, random_state=0)
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from frugalsvm.lowrank.losses import SquaredHinge
-from frugalsvm.selection.metrics import softened
 from frugalsvm.selection.search import COMPARED, LARGER, METRIC, Plan, _Search, search
 from frugalsvm.selection.task import Machinery, Task, new_view
 from frugalsvm.selection.work import Clock
@@ -98,7 +97,7 @@ def test_a_metric_and_none_are_compared_on_the_same_rows(found):
 
 @pytest.mark.parametrize("A", [np.array([4.0, 1.0, 0.25]), _rng().normal(size=(2, 3))])
 def test_half_of_a_metric_has_the_square_roots_of_its_sizes(A):
-    half = softened(new_view("learned metric (rbf)", np.eye(3).__getitem__)._replace(metric=A)).metric
+    half = new_view("learned metric (rbf)", np.eye(3).__getitem__)._replace(metric=A).softened().metric
     np.testing.assert_allclose(np.linalg.norm(half), np.linalg.norm(A))
     sizes, roots = (np.linalg.svd(np.diag(each) if A.ndim == 1 else each, compute_uv=False) for each in (A, half))
     np.testing.assert_allclose(roots**2 / roots[0] ** 2, sizes / sizes[0])

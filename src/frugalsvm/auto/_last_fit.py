@@ -49,8 +49,8 @@ def last_fit(
 ) -> LastFit:
     """Fit what was found to all rows, of which ``known`` are those of the task, or None if all are.
 
-    ``rows_of`` makes rows that nobody else has: machines in cells keep them, and overwrite them. Only the machine that
-    is taken warns.
+    ``rows_of`` makes rows that are shared with nothing else: machines in cells keep them, and overwrite them. Only the
+    machine that is taken warns.
     """
     last = _better_machine(owner, task, found, rows_of, known, common, clock)
     for each in last.warned:

@@ -261,7 +261,7 @@ class AutoMachine(ThreadSafe, BaseEstimator):
     def _way(self, scale, encoder, X, y, sample_weight):
         impute = MissingValueFiller(indicator=True) if self.missing == "impute" else None
         pipeline = StreamPipeline(
-            self._plain(all_cores_unless(self.n_jobs)),
+            self._cells_machine().set_params(n_jobs=all_cores_unless(self.n_jobs)),
             scale=scale,
             encoder=encoder,
             impute=impute,

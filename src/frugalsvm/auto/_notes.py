@@ -51,10 +51,10 @@ def _date_notes(layout: Layout) -> Iterator[str]:
 def _text_notes(X: Any, layout: Layout | None, pipeline: StreamPipeline) -> Iterator[str]:
     encoder = pipeline.encoder_
     means = {} if encoder is None else dict(zip(encoder.names_, encoder.means_, strict=True))
-    told = [name for name, table in means.items() if table.any()]
+    telling = [name for name, table in means.items() if table.any()]
     silent = [name for name, table in means.items() if table.size and not table.any()]
-    if told:
-        yield f"Text of many values became means of the target, for each row those of other rows: {_listed(told)}."
+    if telling:
+        yield f"Text of many values became means of the target, for each row those of other rows: {_listed(telling)}."
     if silent:
         yield f"Without effect, as means of the target by their many values tell nothing about it: {_listed(silent)}."
     mixed = [name for name, values in _texts(X, layout) if _is_mixed(values)]

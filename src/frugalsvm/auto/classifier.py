@@ -8,11 +8,10 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._locks import shared
-from frugalsvm.arrays.namespace import HOST
 from frugalsvm.auto._machine import AutoMachine, ones
 from frugalsvm.auto._saved import AUTO
-from frugalsvm.auto.tables import looks_continuous
 from frugalsvm.calibration import MOST_ROWS, SplineCalibration
+from frugalsvm.core.outputs import n_outputs_for, signs
 from frugalsvm.estimators.asset import ASSETClassifier
 from frugalsvm.estimators.caller_warnings import warn_caller
 from frugalsvm.estimators.local_svc import LocalSVC
@@ -26,7 +25,7 @@ from frugalsvm.estimators.validation import (
 )
 from frugalsvm.exceptions import ManyClassesWarning
 from frugalsvm.lowrank.losses import SquaredHinge
-from frugalsvm.lowrank.targets import class_targets
+from frugalsvm.pipelines.label_task import looks_continuous
 
 __all__ = ["AutoSVC"]
 
@@ -96,10 +95,6 @@ class AutoSVC(ClassifierMixin, AutoMachine):
         keep_parameters(self, locals())
 
     @staticmethod
-    def _plain(n_jobs):
-        return ASSETClassifier(n_jobs=n_jobs)
-
-    @staticmethod
     def _loss():
         return SquaredHinge()
 
@@ -121,7 +116,7 @@ class AutoSVC(ClassifierMixin, AutoMachine):
                 f"Every class has one row only: {type(self).__name__} compares machines by rows left out, and needs "
                 "two rows or more of some classes. Is y a number to predict (AutoSVR), or a name?"
             )
-        targets = class_targets(HOST, labels, len(classes))
+        targets = signs(labels, n_outputs_for(len(classes)), np.float32)
         return targets, labels.astype(np.min_scalar_type(len(classes))), weights
 
     def _cells_machine(self):

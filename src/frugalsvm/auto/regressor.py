@@ -87,10 +87,6 @@ class AutoSVR(RegressorMixin, AutoMachine):
         keep_parameters(self, locals())
 
     @staticmethod
-    def _plain(n_jobs):
-        return ASSETRegressor(n_jobs=n_jobs)
-
-    @staticmethod
     def _loss():
         return SquaredEpsilonInsensitive(0.0)
 

@@ -3,12 +3,15 @@
 Candidates are plain rows that model files can hold; they can also be had in the form of scikit-learn's searches.
 """
 
+import re
 from html import escape
 from typing import Any
 
 import numpy as np
 
 from frugalsvm.selection.rounds import Entry
+from frugalsvm.selection.search import LOW_RANK
+from frugalsvm.words import percent
 
 __all__ = [
     "FIELDS",
@@ -18,9 +21,12 @@ __all__ = [
     "as_html",
     "as_text",
     "candidate_words",
+    "choice_sentences",
     "cv_results",
     "machine_words",
     "row_of",
+    "score_words",
+    "tried_rows",
 ]
 
 ROUNDS = [
@@ -32,6 +38,9 @@ ROUNDS = [
     "a low-rank machine of all rows",
 ]  # from the first on
 _SHOWN = 5  # of each round
+_KERNELS_SHOWN = 8
+_KERNEL_NAMES = {"rbf": "Gaussian (rbf)", "laplacian": "Laplacian", "matern12": "Matern 1/2", "matern32": "Matern 3/2"}
+_VIEW_NAMES = {"scaled": "scaled columns", "in proportion": "columns as they are"}
 _PARAMETERS = ("kernel", "gamma", "C", "rows", "n_components")
 _OF_CANDIDATES = (*_PARAMETERS, "score", "scores", "seconds")
 FIELDS = (*_PARAMETERS, "heat", "n_rows", "seconds", "key", "scores", "score")
@@ -169,3 +178,68 @@ def machine_words(model: Any, n_rows: int) -> str:
     n_trees = model.n_trees
     trees = "" if n_trees == 1 else f" in {n_trees} trees"
     return f"{model.n_cells_:,} cells of up to {model.cell_size_:,} rows{trees}"
+
+
+# --- for people who know no names of parameters ----------------------------------------------------------------------
+
+
+def score_words(score: float, classifies: bool) -> str:
+    """An accuracy, or R^2."""
+    return percent(score) if classifies else f"{score:.4f}"
+
+
+def _view_words(name: str) -> str:
+    return _VIEW_NAMES.get(name, re.sub(r"^learned metric \(\w+\)", "a learned metric", name))
+
+
+def choice_sentences(model: Any, y: np.ndarray, *, classifies: bool) -> list[str]:
+    """What was chosen, how good it is, and what the report says besides."""
+    best = model.best_params_
+    chosen = (
+        f"Chosen: the {_KERNEL_NAMES.get(best['kernel'], best['kernel'])} kernel on {_view_words(best['rows'])}, gamma "
+        f"{best['gamma']:.3g}, C {best['C']:.3g}; {machine_words(model.model_, len(y))}."
+    )
+    return [chosen, _quality(model.best_score_, y, classifies), *model.report(output_dict=True)["notes"]]
+
+
+def _quality(score: float, y: np.ndarray, classifies: bool) -> str:
+    """How good predictions are on rows left out, beside always predicting the same."""
+    if classifies:
+        values, counts = np.unique(y, return_counts=True)
+        most = counts.argmax()
+        return (
+            f"It is right for {percent(score)} of rows left out; always saying {values[most].item()!r} would be right "
+            f"for {percent(float(counts[most] / len(y)))}."
+        )
+    spread = float(np.std(y))
+    error = spread * float(np.sqrt(max(1.0 - score, 0.0)))
+    return (
+        f"On rows left out it is wrong by {error:.4g} (root mean square; R^2 {score:.4f}); always saying the mean "
+        f"would be wrong by {spread:.4g}."
+    )
+
+
+def tried_rows(report: dict[str, Any]) -> list[dict[str, Any]]:
+    """The kernels that were tried, in one view of rows or another: each where it came farthest, best first.
+
+    Low-rank machines, which are compared with those in cells, are listed apart from them.
+    """
+    found: dict[tuple[str, str, bool], list[tuple[dict, dict]]] = {}
+    for each in reversed(report["rounds"]):
+        for row in each["candidates"]:
+            found.setdefault((row["kernel"], row["rows"], each["round"] == LOW_RANK), []).append((each, row))
+    rows = []
+    for (kernel, view, is_low_rank), members in list(found.items())[:_KERNELS_SHOWN]:
+        best_round, best = members[0]
+        rows.append(
+            {
+                "round": str(best_round["round"]),
+                "kernel": _KERNEL_NAMES.get(kernel, kernel) + (", low rank" if is_low_rank else ""),
+                "rows seen as": _view_words(view),
+                report["score"]: score_words(best["score"], report["score"] == "accuracy"),
+                "of rows": f"{best_round['n_rows']:,}",
+                "candidates": str(len(members)),
+                "seconds": f"{sum(row['seconds'] for _, row in members):.1f}",
+            }
+        )
+    return rows

@@ -1,6 +1,6 @@
 """What users pass: arrays, sparse matrices, or data frames with numbers, dates, clock times, categories and text.
 
-From these to rows, in one way or another (`Way`); and what labels are, classes or numbers.
+From these to rows, in one way or another (`Way`).
 """
 
 from collections.abc import Callable
@@ -33,7 +33,6 @@ __all__ = [
     "as_input",
     "encoder_for",
     "layout_of",
-    "looks_continuous",
     "may_stay_unscaled",
     "number_names",
 ]
@@ -42,8 +41,6 @@ _TYPICAL_ROWS, _TYPICAL_BYTES = 100, 2**18  # that are kept for explanations
 _ALIKE, _UNLIKE = 1.2, 100.0  # largest ratio of scales that scaling does not change; that may be left as it is
 _MOST = (0.1, 0.9)  # quantiles of scales that count for it
 _FAR = 1e15  # from 1, as scales of rows that are left as they are
-_MANY_VALUES = 100  # different whole numbers, beyond which they are numbers
-_SEVERAL_VALUES, _ROWS_OF_EACH = 20, 4  # nor if there are several, with fewer rows of each
 
 # Categories up to which each has a feature. Means tell as much of what a category adds, and less of what it changes:
 # the AUC of LocalSVC was lower by .01 where it changed the effect of a number. But features take time for each row.
@@ -211,26 +208,6 @@ def number_names(X: Any, layout: Layout) -> list[str]:
     return [*(layout.numbers or ()), *(name for name, _ in layout.dates)]
 
 
-def looks_continuous(y: np.ndarray, distinct: np.ndarray | None = None) -> bool:
-    """Whether labels are numbers rather than classes: fractions, or very many whole numbers.
-
-    ``distinct`` are the distinct ones, where they are known.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> looks_continuous(np.array([1.5, 2.0])), looks_continuous(np.arange(10) % 3), looks_continuous(np.arange(999))
-    (True, False, True)
-    """
-    if y.dtype.kind not in "iuf":
-        return False
-    distinct = np.unique(y) if distinct is None else distinct
-    if not (distinct == np.floor(distinct)).all():
-        return True
-    n_values = len(distinct)
-    return n_values > _MANY_VALUES or (n_values > _SEVERAL_VALUES and _ROWS_OF_EACH * n_values > len(y))
-
-
 class Way(NamedTuple):
     """A way to prepare rows."""
 
@@ -242,7 +219,7 @@ class Way(NamedTuple):
         return self.pipeline.prepared_rows(self.given, index, dtype=np.float32).X
 
     def all_rows(self) -> LabeledRows:
-        """All of them; those in float32, which a machine may overwrite, nobody else has.
+        """All of them; what a machine may overwrite, rows in float32, is shared with nothing else.
 
         Others are not rounded here: far from zero, that is for the machine, which first subtracts its origin.
         """

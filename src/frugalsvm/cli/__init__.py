@@ -18,7 +18,7 @@ def main() -> None:
         sys.exit(f"The command line needs {error.name}: pip install 'frugalsvm[cli]'")
     code = _code_of(app)
     if code in _INTERRUPTED:
-        # A thread may still wait for a pipe that nobody closes: leave without it. All files are written.
+        # A thread may still wait for a pipe that is never closed: leave without it. All files are written.
         os._exit(code)
     sys.exit(code)
 

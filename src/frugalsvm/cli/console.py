@@ -5,23 +5,28 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import contextmanager
 from enum import IntEnum
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.text import Text
 
 from frugalsvm.compiling.notice import QUIET, show_compiling
+from frugalsvm.words import facts_lines, table_lines
 
 __all__ = [
     "Exit",
     "Onlookers",
+    "Page",
     "Printer",
     "Status",
     "compiling_shown",
     "nobody_reads",
     "print_json",
+    "print_written",
     "silenced",
     "table_of",
     "tell",
@@ -39,7 +44,7 @@ class Exit(IntEnum):
     MODEL = 4
     SYSTEM = 5
     INTERRUPTED = 130
-    CLOSED = 141  # what shells tell of programs whose output nobody reads any more
+    CLOSED = 141  # what shells tell of programs whose output is not read any more
 
 
 def silenced(stream: Any) -> None:
@@ -96,11 +101,53 @@ def table_of(title: str, rows: list[dict[str, Any]]) -> Any:
     return made
 
 
+def print_written(path: Path) -> None:
+    """Say that a page was written."""
+    Printer().print(f"\nA page is in {path}.")
+
+
+class Page:
+    """A page on standard output."""
+
+    def __init__(self) -> None:
+        self._printer, self._is_begun = Printer(), False
+
+    def heading(self, words: str) -> None:
+        """A heading, after an empty line unless the page begins with it."""
+        if self._is_begun:
+            self._printer.print()
+        self._is_begun = True
+        self._printer.print(Text(words, style="bold"))
+
+    def sentence(self, words: str) -> None:
+        self._is_begun = True
+        self._printer.print(words)
+
+    def facts(self, facts: Iterable[tuple[str, str]]) -> None:
+        """Names and what they are, in two columns."""
+        self.lines(facts_lines(facts))
+
+    def table(self, rows: list[dict[str, str]]) -> None:
+        """Rows of text under their names."""
+        self.lines(table_lines(rows))
+
+    def lines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.sentence(line)
+
+    def sections(self, sections: Iterable[tuple[str, list[str]]]) -> None:
+        """Headings, where they are not empty, and the lines below them."""
+        for heading, lines in sections:
+            if heading:
+                self.heading(heading)
+            self.lines(lines)
+
+
 # --- what people should know --------------------------------------------------------------------------------
 
 
 class Onlookers(Console):
-    """Standard error, which people may leave: whoever prints to it is told, and does not end."""
+    """Standard error, which people may leave: whoever prints to it gets an error, and does not end."""
 
     def __init__(self) -> None:
         super().__init__(stderr=True, soft_wrap=True, highlight=False, markup=False, emoji=False)
@@ -119,8 +166,6 @@ def tell(text: str) -> None:
 
 def tell_wrong(kind: str, style: str, text: str) -> None:
     """A line about something wrong, whose first word stands out."""
-    from rich.text import Text
-
     Console(stderr=True, soft_wrap=True).print(Text.assemble((f"{kind}:", style), f" {text}"))
 
 
@@ -167,8 +212,6 @@ class Status:
         self._done = threading.Event()
 
     def _text(self) -> Any:
-        from rich.text import Text
-
         return Text(self._words(), overflow="fold")
 
     def __enter__(self) -> "Status":

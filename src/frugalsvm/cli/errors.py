@@ -1,15 +1,16 @@
 """What goes wrong, in one sentence and with an exit code that tells what it was."""
 
+import signal
 import warnings
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import typer
 
-from frugalsvm.cli.console import Exit, compiling_shown, nobody_reads, tell_wrong
+from frugalsvm.cli.console import Exit, compiling_shown, nobody_reads, tell, tell_wrong
 from frugalsvm.cli.words.wording import advised, flag_for
 
-__all__ = ["Exit", "check_folder", "fail", "reported"]
+__all__ = ["Exit", "check_folder", "ending_cleanly", "fail", "leaving_as_it_was", "reported"]
 
 
 def fail(code: Exit, message: str) -> typer.Exit:
@@ -42,14 +43,14 @@ def _warnings_in_lines():
         text = str(message)
         if text not in shown:
             shown.add(text)
-            with suppress(OSError):  # nobody reads standard error any more
+            with suppress(OSError):  # standard error is not read any more
                 tell_wrong("warning", "bold yellow", text)
 
     with warnings.catch_warnings():
         warnings.showwarning = show
         # scikit-learn's guess about small batches; what the labels are was decided for all rows.
         warnings.filterwarnings("ignore", message="The number of unique classes is greater than 50%")
-        # Counted over all rows, and told once: see `model_input`.
+        # Counted over all rows, and said once: see `tell_left_out`.
         warnings.simplefilter("ignore", UnknownValuesWarning)
         yield
 
@@ -58,7 +59,7 @@ def _warnings_in_lines():
 def reported(*, of_model: Path | None = None):
     """Turn the errors that users cause into a sentence and an exit code; rows may have to fit a model in a file."""
     from frugalsvm.arrays.namespace import DeviceError
-    from frugalsvm.exceptions import ParameterError
+    from frugalsvm.exceptions import ParameterError, TaskError
     from frugalsvm.persist import ModelFileError
     from frugalsvm.streams import StreamError
 
@@ -67,7 +68,7 @@ def reported(*, of_model: Path | None = None):
             yield
     except ModelFileError as error:
         raise fail(Exit.MODEL, str(error) if of_model is None else f"{of_model}: {error}") from error
-    except StreamError as error:
+    except (StreamError, TaskError) as error:
         raise fail(Exit.DATA, advised(error.sentence, of_model=of_model is not None)) from error
     except ParameterError as error:
         raise fail(Exit.DATA, error.named(flag_for)) from error
@@ -81,3 +82,38 @@ def reported(*, of_model: Path | None = None):
         raise fail(Exit.SYSTEM, str(error)) from error
     except (ValueError, MemoryError) as error:
         raise fail(Exit.DATA, str(error)) from error
+
+
+# --- ends that somebody wants --------------------------------------------------------------------------------
+
+_EXIT_CODES = (129, 143)  # of programs that SIGHUP and SIGTERM have ended
+
+
+@contextmanager
+def ending_cleanly():
+    """End by SIGTERM and SIGHUP as by an error, so that nothing is left behind; training has handlers of its own."""
+
+    def leave(number, frame):
+        raise SystemExit(128 + number)
+
+    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    numbers = [getattr(signal, name) for name in names if signal.getsignal(getattr(signal, name)) == signal.SIG_DFL]
+    before = {number: signal.signal(number, leave) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def leaving_as_it_was(output: Path, advice: str = ""):
+    """Training that has nothing to save before its end: tell what an interruption leaves behind."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit) as end:
+        is_interruption = isinstance(end, KeyboardInterrupt) or end.code in _EXIT_CODES
+        if is_interruption:
+            left = f"{output} is as it was before" if output.exists() else f"{output} was not written"
+            tell(f"Interrupted; {left}.{advice}")
+        raise

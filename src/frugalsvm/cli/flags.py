@@ -3,14 +3,17 @@
 from collections.abc import Callable, Iterable
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from frugalsvm.cli.catalogue import ALGORITHMS, KERNELS, L1_KERNELS, LOSSES, METRICS
 from frugalsvm.cli.errors import Exit, fail
 from frugalsvm.cli.flag_rules import flag_named
-from frugalsvm.cli.options import YES_OR_NO, DataOptions
+from frugalsvm.cli.options import YES_OR_NO
+
+if TYPE_CHECKING:
+    from frugalsvm.pipelines.reading import DataOptions
 
 __all__ = [
     "FLAGS",
@@ -32,7 +35,7 @@ __all__ = [
 
 
 def completing(choices: Iterable[str]) -> Callable[[str], list[str]]:
-    """What the shell is told when somebody presses TAB."""
+    """What the shell shows when somebody presses TAB."""
     return lambda incomplete: [choice for choice in choices if choice.startswith(incomplete)]
 
 
@@ -233,8 +236,10 @@ def check_metric_flag(metric: str | None, kernel: str) -> None:
         )
 
 
-def data_options(values: dict[str, Any]) -> DataOptions:
+def data_options(values: dict[str, Any]) -> "DataOptions":
     """How rows are read, from those flags of a command that are about that."""
+    from frugalsvm.pipelines.reading import DataOptions
+
     check_choices(values)
     if values.get("hash_features") is not None and values.get("features") is not None:
         raise wrong("hash_features", "it says how many features there are; leave --features out.")

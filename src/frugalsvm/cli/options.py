@@ -1,59 +1,17 @@
 """What a run was asked for. Model files hold it, so that a run can be resumed as it was begun."""
 
 from collections.abc import Collection
+from inspect import signature
 from math import inf
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-__all__ = ["YES_OR_NO", "DataOptions", "Request", "TrainOptions", "scale_flag"]
+if TYPE_CHECKING:
+    from frugalsvm.pipelines.reading import DataOptions
+
+__all__ = ["YES_OR_NO", "Request", "TrainOptions", "device_arguments", "scale_flag"]
 
 YES_OR_NO = ("auto", "yes", "no")  # values of flags
-
-
-class DataOptions(NamedTuple):
-    """How rows are read."""
-
-    source: str | list[str]
-    format: str | None = None
-    label: str | None = None
-    on_bad_line: str = "fail"
-    header: str = "auto"
-    delimiter: str | None = None
-    n_features: int | None = None
-    shuffle_buffer: int = 0
-    seed: int = 0
-    decimal: str | None = None
-    thousands: str | None = None
-    missing: str = "median"
-    shuffle: str = "auto"
-    categorical: str | None = None
-    ignore: str | None = None
-    hash_features: int | None = None
-    columns: list | None = None  # those that were learned from: name, kind and role of each
-
-    @property
-    def name(self) -> str:
-        """What to call the source in messages."""
-        if isinstance(self.source, str):
-            return self.source
-        return f"{self.source[0]} and {len(self.source) - 1} more"
-
-    @property
-    def is_read_once(self) -> bool:
-        """Whether rows come from standard input or a named pipe, which cannot be read a second time."""
-        from frugalsvm.streams.pipes import is_read_once
-
-        return is_read_once(self.source)
-
-    @property
-    def is_shuffled(self) -> bool:
-        """Whether rows are learned in another order than they come in."""
-        return self.shuffle == "yes" or self.shuffle_buffer > 0
-
-    @property
-    def imputes(self) -> str | None:
-        """What missing numbers are filled with, if they are."""
-        return self.missing if self.missing in ("mean", "median") else None
 
 
 class TrainOptions(NamedTuple):
@@ -86,15 +44,28 @@ class TrainOptions(NamedTuple):
 class Request(NamedTuple):
     """All that `frugalsvm train` was asked for."""
 
-    data: DataOptions
+    data: "DataOptions"
     options: TrainOptions
     output: Path  # the file to write
     flags: dict[str, Any]  # of which only some ways to train know
     given: Collection[str] = ()  # flags that somebody gave
-    decides: bool = False  # nobody has said what is learned: the first labels decide between classes and numbers
+    decides: bool = False  # no flag says what is learned: the first labels decide between classes and numbers
     quiet: bool = False
 
 
 def scale_flag(scale: bool | str) -> str:
-    """The value of ``--scale`` for what a pipeline is told."""
+    """The value of ``--scale`` for the ``scale`` of a pipeline."""
     return scale if isinstance(scale, str) else "yes" if scale else "no"
+
+
+def device_arguments(model: Any, device: str | None) -> dict[str, str]:
+    """Arguments of predictions; a device that is not there is refused before anything is read."""
+    if device is None:
+        return {}
+    from frugalsvm.arrays.namespace import arrays_on
+
+    arrays_on(device)
+    estimator = getattr(model, "estimator_", model)
+    if "device" not in signature(estimator.predict).parameters:
+        raise ValueError(f"{type(estimator).__name__} predicts on the CPU: leave --device out.")
+    return {"device": device}

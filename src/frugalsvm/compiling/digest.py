@@ -48,6 +48,7 @@ NOT_COMPILED = (
     "exceptions.py",
     "explain",
     "export",
+    "installation.py",
     "lowrank",
     "metric_learning",
     "metrics",

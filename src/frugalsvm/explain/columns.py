@@ -22,8 +22,22 @@ from frugalsvm.estimators.validation import validated_rows
 from frugalsvm.export.models import PlainModel
 from frugalsvm.pipelines import StreamingScaler, StreamPipeline
 from frugalsvm.pipelines.frames import is_frame
+from frugalsvm.streams.columns import schema_of
 
-__all__ = ["Columns", "as_in_table", "columns_for", "unscaled"]
+__all__ = ["Columns", "as_in_table", "columns_for", "name_columns", "unscaled"]
+
+
+def name_columns(explanation: Any, columns: list) -> None:
+    """Give features that have no names of their own those of a table, and dates their parts.
+
+    ``columns`` are name, kind and role of each column, as files of `frugalsvm train` have them.
+    """
+    schema: Any = schema_of(columns)
+    known = list(schema.numbers)
+    if all(name == f"Feature {k + 1}" for k, name in enumerate(explanation.feature_names[: len(known)])):
+        explanation.feature_names[: len(known)] = known
+        dates = {name: part for column, date in schema.dates for name, part in date.named_parts(column).items()}
+        explanation.dates = dates
 
 
 def columns_for(estimator: Any) -> "Columns":

@@ -1,11 +1,12 @@
 """What a model file holds, in words: names and facts, for pages and cards."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from frugalsvm.core.kernels import KERNELS
-from frugalsvm.words import NOVELTIES, NUMBERS, counted, listed, percent, size_of
+from frugalsvm.words import NOVELTIES, NUMBERS, counted, facts_lines, listed, percent, size_of, table_lines
 
-__all__ = ["coverage_words", "data_facts", "file_facts", "kind_of", "model_facts"]
+__all__ = ["contents_sections", "coverage_words", "data_facts", "file_facts", "kind_of", "model_facts"]
 
 # What is worth a line, under the names that `--json` has; sentences explain what a name does not.
 _FIGURES = {
@@ -38,6 +39,29 @@ def kind_of(contents: dict[str, Any]) -> str:
     if contents["predicts"] == NUMBERS:
         return f"A model that predicts a number from {features}"
     return f"A model that tells {counted(len(contents['classes']), 'class', 'classes')} apart by {features}"
+
+
+def contents_sections(contents: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """Headings, the first of them empty, and the lines below: what `model_contents` has found."""
+    yield "", [f"{kind_of(contents)} ({contents['estimator']})."]
+    yield "Data", facts_lines(data_facts(contents))
+    yield "Model", facts_lines(model_facts(contents))
+    if "metric" in contents:
+        yield "Learned metric", _metric_lines(contents["metric"])
+    training = contents["training"]
+    if training.get("told"):  # how `auto` came to its choice
+        lines = list(training["told"])
+        if training.get("tried"):
+            lines += table_lines(training["tried"])
+            lines.append("  A round has its own rows and sizes: compare figures of the same round.")
+        yield "How it was chosen", lines
+    yield "File", facts_lines(file_facts(contents))
+
+
+def _metric_lines(metric: dict[str, Any]) -> list[str]:
+    kind = "a factor for each feature" if metric["kind"] == "factors" else counted(metric["directions"], "direction")
+    most = [(name, percent(share)) for name, share in metric["most important"].items()]
+    return [f"{kind.capitalize()}. What counts most, with its share:", *facts_lines(most)]
 
 
 def data_facts(contents: dict[str, Any]) -> list[tuple[str, str]]:

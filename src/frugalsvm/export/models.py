@@ -39,9 +39,9 @@ from frugalsvm.core.origin import COARSE
 from frugalsvm.exact.one_vs_one import votes
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.export._cells import PlainCells
-from frugalsvm.pipelines.clipping import KNEE, softened
 from frugalsvm.pipelines.encoder import ColumnEncoder
 from frugalsvm.pipelines.rows import split_input
+from frugalsvm.pipelines.statistics import KNEE, softened
 
 __all__ = [
     "ANGLES",

@@ -271,7 +271,7 @@ def _rows_and_vectors(graph, model):
 
 
 def _clipped(graph, model, rows):
-    """Inputs within their bounds, or softly beyond: see `frugalsvm.pipelines.clipping`."""
+    """Inputs within their bounds, or softly beyond: see `frugalsvm.pipelines.statistics`."""
     least, most = model.bounds
     clipped = graph.node("Max", rows, graph.number("least", least))
     clipped = graph.node("Min", clipped, graph.number("most", most))

@@ -1,6 +1,8 @@
 """Figures of a stream as it goes: one for each window of rows, and the mean over the last rows."""
 
+import csv
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +41,14 @@ class Curve:
     def rows(self) -> list[dict[str, float]]:
         """For each window how many rows there were at its end, and its figure."""
         return [*self._rows, self._figure()] if self._waiting else self._rows
+
+    def write_csv(self, path: str | Path) -> None:
+        """Write them to a file, with a header."""
+        rows = self.rows()
+        with open(path, "w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
 
 
 def added(total: float, values: NDArray) -> float:

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 
 from frugalsvm._locks import ThreadSafe, exclusive, shared
 from frugalsvm.estimators.validation import check_choice, check_count, check_positive
 
-__all__ = ["ACTIONS", "DriftDetector", "DriftWatch", "WatchesForDrift", "check_on_drift"]
+__all__ = ["ACTIONS", "DriftDetector", "DriftWatch", "WatchesForDrift", "check_detector", "check_on_drift"]
 
 ACTIONS = ("reset", "boost")
 
@@ -31,6 +31,14 @@ def check_on_drift(on_drift: Any) -> None:
     """Refuse what is neither an action nor a function."""
     if not callable(on_drift):
         check_choice("on_drift", on_drift, ACTIONS)
+
+
+def check_detector(detector: Any, estimator: Any) -> None:
+    """Refuse what detects no drift, or is not for an estimator."""
+    if not hasattr(detector, "update") or not hasattr(detector, "drift_detected"):
+        raise ValueError(f"detector={detector!r} has no update and drift_detected, as those of river.drift have.")
+    if not is_classifier(estimator):
+        raise ValueError(f"detector= is for classifiers, not for {type(estimator).__name__}.")
 
 
 class WatchesForDrift:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from frugalsvm.estimators.unchanged import unchanged_on_error
-from frugalsvm.pipelines.drift import WatchesForDrift, check_on_drift
+from frugalsvm.pipelines.drift import WatchesForDrift
 from frugalsvm.pipelines.learning import NO_FEATURES, LearningPipeline
 from frugalsvm.pipelines.rows import part_of
 from frugalsvm.pipelines.saved import WATCHED
@@ -27,25 +27,9 @@ class WatchedPipeline(WatchesForDrift, LearningPipeline):
     def _watching(self) -> Any:
         return self.detector_
 
-    def _check_params(self):
-        super()._check_params()
-        check_on_drift(self.on_drift)
-        if self.detector is None:
-            return
-        if not hasattr(self.detector, "update") or not hasattr(self.detector, "drift_detected"):
-            raise ValueError(
-                f"detector={self.detector!r} has no update and drift_detected, as those of river.drift have."
-            )
-        if not self._classifies:
-            raise ValueError(f"detector= is for classifiers, not for {type(self.estimator).__name__}.")
-
-    def _begin(self, rows):
-        super()._begin(rows)
-        for name in WATCHED:
-            self.__dict__.pop(name, None)
-        if self.detector is not None:
-            self.detector_ = copy.deepcopy(self.detector)
-            self.drifts_, self._n_seen, self._n_boosted = [], 0, 0
+    def _begin_watching(self):
+        self.detector_ = copy.deepcopy(self.detector)
+        self.drifts_, self._n_seen, self._n_boosted = [], 0, 0
 
     def _learn_watched(self, X, y, classes, sample_weight):
         """Learn rows one after the other, each predicted before; the detector sees every mistake at its time.

@@ -20,7 +20,8 @@ from frugalsvm.estimators.validation import check_count, distinct_labels, encode
 from frugalsvm.pipelines.mapping import check_enough_rows
 from frugalsvm.pipelines.preparing import PreparingPipeline
 from frugalsvm.pipelines.rows import LabeledRows, part_of, rows_at, stacked
-from frugalsvm.pipelines.scaling import left_range
+from frugalsvm.pipelines.saved import WATCHED
+from frugalsvm.pipelines.watching import left_range
 from frugalsvm.pipelines.widening import widen_filler, widen_scaler, wider_rows
 
 __all__ = ["METRIC_ROWS", "NO_FEATURES", "LearningPipeline"]
@@ -50,6 +51,7 @@ class LearningPipeline(PreparingPipeline):
 
     detector: Any
     learn_one_row: Any  # of `StreamPipeline`
+    _begin_watching: Any
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_held")
@@ -79,8 +81,10 @@ class LearningPipeline(PreparingPipeline):
     def _begin(self, rows):
         """A pipeline that has seen nothing."""
         for name in ("estimator_", "filler_", "scaler_", "encoder_", "feature_map_", "calibration_", "typical_rows_",
-            "out_of_fold_errors_"):  # fmt: skip
+            "out_of_fold_errors_", *WATCHED):  # fmt: skip
             self.__dict__.pop(name, None)
+        if self.detector is not None:
+            self._begin_watching()
         self._held, self._announced = (), None
         self._dtype, self._is_sparse = rows.X.dtype, issparse(rows.X)
 

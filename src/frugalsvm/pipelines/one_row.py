@@ -33,7 +33,7 @@ from frugalsvm.estimators.bsgd_regressor import BSGDRegressor
 from frugalsvm.estimators.learner import BudgetedClassifier
 from frugalsvm.estimators.unchanged import prepare_to_learn
 from frugalsvm.persist.savable import FOR_PREDICTION
-from frugalsvm.pipelines.clipping import KNEE, softened
+from frugalsvm.pipelines.statistics import KNEE, softened
 from frugalsvm.pipelines.watching import bounds_of, take_one
 
 __all__ = ["RowPath", "row_path_for"]

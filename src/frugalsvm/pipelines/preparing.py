@@ -12,6 +12,8 @@ from sklearn.utils import get_tags
 from frugalsvm._locks import ThreadSafe
 from frugalsvm.compiling.threads import Threads, thread_count
 from frugalsvm.estimators.validation import check_choice, check_count
+from frugalsvm.exceptions import ParameterError
+from frugalsvm.pipelines.drift import ACTIONS, check_detector, check_on_drift
 from frugalsvm.pipelines.encoder import joined
 from frugalsvm.pipelines.frames import FrameColumns, is_frame, kinds_to_learn
 from frugalsvm.pipelines.imputer import STRATEGIES, MissingValueFiller
@@ -25,11 +27,34 @@ from frugalsvm.pipelines.rows import (
     matrix_of,
     split_input,
 )
-from frugalsvm.pipelines.scaling import check_scale, new_scaler
+from frugalsvm.pipelines.scaler import StreamingScaler
 from frugalsvm.pipelines.surprises import Surprises
 from frugalsvm.pipelines.target_means import class_indicators
 
-__all__ = ["PreparingPipeline"]
+__all__ = ["SCALERS", "PreparingPipeline", "new_scaler"]
+
+SCALERS = {
+    "robust": StreamingScaler(),
+    "soft": StreamingScaler(soft_clip=True),
+    "standard": StreamingScaler("standard", clip=None),
+    "following": StreamingScaler("standard", half_life=20_000),
+}
+
+
+def _check_scale(scale: Any) -> None:
+    """Refuse what is neither yes nor no, nor a scaler or the name of one."""
+    if isinstance(scale, str) and scale in SCALERS:
+        return
+    if not isinstance(scale, bool | np.bool_ | StreamingScaler):
+        names = ", ".join(map(repr, SCALERS))
+        raise ParameterError("scale", scale, f"True, False, {names} or a StreamingScaler")
+
+
+def new_scaler(scale: bool | str | StreamingScaler) -> StreamingScaler:
+    """A scaler that has seen nothing; True is a robust one."""
+    if isinstance(scale, str):
+        scale = SCALERS[scale]
+    return clone(scale) if isinstance(scale, StreamingScaler) else StreamingScaler()
 
 
 class _Shortcuts(ThreadSafe):
@@ -78,13 +103,18 @@ class PreparingPipeline(_Shortcuts, BaseEstimator):
     # --- checking ------------------------------------------------------------------------------------------
 
     def _check_params(self):
-        check_scale(self.scale)
+        _check_scale(self.scale)
         check_count("warmup_rows", self.warmup_rows, least=1 if self.scale else 0)
-        check_map(self.feature_map)
+        if self.feature_map is not None:
+            check_map(self.feature_map)
         if not isinstance(self.impute, MissingValueFiller):
             check_choice("impute", self.impute, (None, *STRATEGIES))
         if self.calibrate and not self._classifies:
             raise ValueError(f"calibrate=True is for classifiers, not for {type(self.estimator).__name__}.")
+        if self.on_drift not in ACTIONS:
+            check_on_drift(self.on_drift)
+        if self.detector is not None:
+            check_detector(self.detector, self.estimator)
 
     def _checked(self, X, y, sample_weight, *, reset, order: str | None = "C") -> LabeledRows:
         known = self._columns_of_first(X) if reset else self._known_columns()

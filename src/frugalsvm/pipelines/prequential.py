@@ -125,7 +125,7 @@ def learn_stream(
 ) -> None:
     """Learn all batches, each after predicting it; ``learned`` is called with the rows of each part of a batch.
 
-    After a batch at which ``ends_now`` of ``interruption`` is true, nothing more is learned.
+    After a batch at which ``ends_now`` of ``interruption`` (an `Interruption`) is true, nothing more is learned.
 
     With ``in_turn`` each row is predicted after all rows before it were learned, which takes longer; the first ones are
     learned at once.

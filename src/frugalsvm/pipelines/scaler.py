@@ -12,11 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 from frugalsvm._locks import ThreadSafe, exclusive
 from frugalsvm.core.moments import Moments, joined_moments, moments_of
 from frugalsvm.estimators.validation import check_choice, check_positive, validated_rows
-from frugalsvm.pipelines.clipping import clip
 from frugalsvm.pipelines.sampling import RowSample, sampled
 from frugalsvm.pipelines.saved import SCALER
 from frugalsvm.pipelines.sketch import QuantileSketch, new_sketch, sketch_after, weighted_values
-from frugalsvm.pipelines.statistics import Statistics, robust_statistics, standard_statistics
+from frugalsvm.pipelines.statistics import Statistics, clip, robust_statistics, standard_statistics
 from frugalsvm.pipelines.watching import (
     RangeWatch,
     bounds_of,

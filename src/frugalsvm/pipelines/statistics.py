@@ -7,6 +7,11 @@ scale that it would have anyway, where quartiles would give 0.
 
 Of very many rows, a random sample tells them: with 100 000, a median is wrong by 0.4 % of the standard deviation. A
 feature of which few values in the sample differ from the median is looked at in all rows.
+
+Hard clipping moves what is beyond the limit to it. Soft clipping leaves distances up to two thirds of the limit as they
+are. Beyond this *knee* they approach the limit: a distance that exceeds the knee by ``e`` becomes
+``knee + r - r / (1 + e / r)``, where the room ``r`` is the third of the limit that is left. The slope at the knee is 1,
+larger values stay larger, and an infinite one is at the limit.
 """
 
 from typing import Any, NamedTuple
@@ -17,8 +22,18 @@ from scipy.sparse import issparse
 from frugalsvm.cells.trunk import drawn_rows
 from frugalsvm.core.moments import Moments
 
-__all__ = ["ENOUGH", "Statistics", "robust_statistics", "sample_of", "standard_statistics"]
+__all__ = [
+    "ENOUGH",
+    "KNEE",
+    "Statistics",
+    "clip",
+    "robust_statistics",
+    "sample_of",
+    "softened",
+    "standard_statistics",
+]
 
+KNEE = 2.0 / 3.0  # of the limit from which on soft clipping is soft
 MOST_UNITS = 6.0  # distance from the median, in the scale
 LEAST_UNITS = 2.0  # of a hard limit: rare values of features that are mostly constant are not clipped
 SAMPLE_VALUES, SAMPLE_ROWS = 2**21, 2**14  # of rows that are drawn: values at most, and rows at least
@@ -119,3 +134,22 @@ def standard_statistics(moments: Moments, clip: float | None) -> Statistics:
     constant = var <= n * eps * var + (n * mean * eps) ** 2
     scale = np.where(constant, 1.0, np.sqrt(var))
     return Statistics(mean, scale, None if clip is None else clip * scale, constant)
+
+
+# --- limits -----------------------------------------------------------------------------------------------------------
+
+
+def clip(distance: np.ndarray, limit: np.ndarray, *, is_soft: bool = False) -> None:
+    """Bring distances from the center, of any sign, within their limits, in place."""
+    knee = KNEE * limit if is_soft else limit
+    clipped = np.clip(distance, -knee, knee, out=None if is_soft else distance)
+    if is_soft:
+        softened(distance, clipped, limit - knee, out=distance)
+
+
+def softened(values, clipped, room, out=None) -> np.ndarray:
+    """Values that were clipped at the knee, with a part of what was cut off, which is less than ``room``."""
+    rest = values - clipped
+    with np.errstate(over="ignore"):
+        more = room - room / (1.0 + np.abs(rest) / room)
+    return np.add(clipped, np.copysign(more, rest), out=out)

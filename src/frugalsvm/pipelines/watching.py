@@ -19,7 +19,7 @@ A feature that was constant until now takes the statistics of the block as they 
 keeps its own: it may come back, and what it is then must look as it did before.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,6 +33,7 @@ __all__ = [
     "copied",
     "end_block",
     "followed",
+    "left_range",
     "new_watch",
     "take",
     "take_one",
@@ -42,6 +43,7 @@ __all__ = [
 BLOCK_LENGTHS = (100, 1000)  # at least and at most; otherwise as many as the statistics were taken from
 LARGEST_SHARE = 0.5  # of the rows of a block, beyond the limit
 LARGEST_SHARE_OF_CONSTANT = 0.1  # with another value
+NAMED = 5  # features in a warning, at most
 MOST_RENEWALS = 30  # that the number of blocks is doubled for
 
 
@@ -156,3 +158,21 @@ def followed(
     limit: np.ndarray = np.where(begins, np.asarray(block.limit), np.asarray(before.limit) / before.scale * scale)
     n_blocks = np.where(begins, 1, watch.n_blocks + ~stays)
     return Statistics(center, scale, limit, before.constant & block.constant), watch_of_all(n_blocks, watch.block_rows)
+
+
+def left_range(features: np.ndarray, scaler: Any, names: Any = None) -> str:
+    """What to say of features that have left their range for long, by their names or else their numbers."""
+    first = [str(k) if names is None else repr(names[k]) for k in features[:NAMED].tolist()]
+    listed = ", ".join(first) + (", ..." if features.size > NAMED else "")
+    what, whose, them = ("Feature", "its", "it") if features.size == 1 else ("Features", "their", "them")
+    has = "has" if features.size == 1 else "have"
+    n_rows = 2 * scaler._watch.block_rows
+    what = (
+        f"{what} {listed} {has} left the range of the rows that the scaler took its statistics from, for {n_rows} rows"
+    )
+    if scaler.renew:
+        return (
+            f"{what} or more: {whose} center and scale were taken again from the last rows. If this happens again and "
+            f"again, leave {them} out or learn differences instead."
+        )
+    return f"{what} or more: {whose} values are clipped. StreamingScaler(renew=True) takes new statistics then."

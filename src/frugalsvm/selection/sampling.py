@@ -18,7 +18,7 @@ from frugalsvm.selection.task import Task, View
 __all__ = ["FEW", "divided", "neighborhoods", "random_order", "sampled", "some_rows"]
 
 FEW = 10  # rows that every class keeps, if it has them
-_MOST_ROWS = 2**18  # of an order: nobody looks at more
+_MOST_ROWS = 2**18  # of an order: more are never looked at
 
 
 def random_order(labels: np.ndarray | None, n_rows: int, rng: np.random.Generator) -> np.ndarray:

@@ -19,8 +19,9 @@ from frugalsvm.cells.choosing import STEPS
 from frugalsvm.core.blocks import is_of_products
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
+from frugalsvm.metric_learning.machine import Rows, standardized
+from frugalsvm.selection.best_metric import best_metric
 from frugalsvm.selection.low_rank import Start, affordable_landmarks, global_start, low_rank_entries
-from frugalsvm.selection.metrics import MOST_ROWS, learned_view, number_kept_out, softened
 from frugalsvm.selection.rounds import Entry, Round, best_of, in_order, is_better
 from frugalsvm.selection.sampling import divided, neighborhoods, random_order, sampled
 from frugalsvm.selection.task import Candidate, Task, View, gamma_for, similar_gamma
@@ -38,6 +39,8 @@ _MOST_COMPARED = 2**16  # rows
 # Standard errors that another view of the rows must be better by, and a metric: it was chosen by the same rows
 _LEAD, _CLEAR = 1.0, 2.0
 _NOTHING = 1e-5  # share of errors below which nothing better is in sight
+_KEPT_OUT, _MOST_KEPT_OUT = 0.25, 2**14  # share of rows that judge a metric, and do not learn it; at most
+_MOST_LEARNED = 2**16  # rows that a metric is learned from
 _FEW_ROWS = 500  # no metric is learned from fewer
 _MANY_FEATURES = 1000  # nor for more
 _RACE_WORK = 12.0  # of learning a metric, in seconds of a usual core
@@ -182,13 +185,13 @@ class _Search:
             self.notes.append("There was no time to learn a metric.")
             return []
         self.announce(f"learning a metric, which takes about {seconds:.0f} s")
-        others = self.order[number_kept_out(task.n_rows) :][:MOST_ROWS]
+        others = self.order[_number_kept_out(task.n_rows) :][:_MOST_LEARNED]
         try:
             learned = learned_view(task, view, others, self._own_kernel)
         except np.linalg.LinAlgError:
             self.notes.append("A metric could not be learned: these rows have no kernel machines to learn it with.")
             return []
-        found = [learned, softened(learned)]
+        found = [learned, learned.softened()]
         task.views.update((each.name, each) for each in found)
         self.unseen[others] = False
         return found
@@ -265,7 +268,7 @@ class _Search:
         task, plan = self.task, self.plan
         fit, path = (min(work, self._left_work / 3.0) for work in (plan.low_rank_work, plan.path_work))
         n_components = plan.n_components or affordable_landmarks(task, task.n_rows, fit)
-        n_judges = min(number_kept_out(task.n_rows), _MOST_JUDGES)
+        n_judges = min(_number_kept_out(task.n_rows), _MOST_JUDGES)
         index = self.order[:_MOST_ROWS]
         unseen = np.zeros(task.n_rows, bool)
         unseen[self.order[:n_judges]] = True
@@ -314,3 +317,29 @@ class _Search:
 
     def _fits(self, round_: Round, n_candidates: int) -> bool:
         return self.clock.fits(n_candidates * round_.seconds_each, self._for_fit)
+
+
+# --- metrics ----------------------------------------------------------------------------------------------------------
+
+
+def _number_kept_out(n_rows: int) -> int:
+    """How many rows are kept out of the learning, at least."""
+    return min(int(_KEPT_OUT * n_rows), _MOST_KEPT_OUT)
+
+
+def learned_view(task: Task, view: View, index: np.ndarray, kernel: str) -> View:
+    """The view of a metric that is learned from some rows, for a kernel."""
+    part = KERNELS[kernel](gamma=1.0)  # type: ignore[call-arg]
+    X = view.take(index)
+    rows = Rows(
+        (X.toarray() if view.is_sparse else X).astype(np.float64),
+        standardized(task.targets[:, index].T.astype(np.float64)),
+        task.weights[index].astype(np.float64),
+    )
+    kinds = ("factors", "matrix") if is_of_products(part) and not view.is_sparse else ("factors",)
+    arrays, n_threads = task.machinery.arrays, task.machinery.threads.count
+    rows = Rows(*(arrays.asarray(each, "float64") for each in tuple(rows)))
+    options = {"kinds": kinds, "classes": task.classes, "n_threads": n_threads, "for_landmarks": False}
+    found = best_metric(part, rows, task.rng, **options)
+    A = np.asarray(found.point.A, np.float64)
+    return view._replace(name=f"learned metric ({kernel})", metric=A, base=view.name)

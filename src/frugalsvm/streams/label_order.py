@@ -123,7 +123,7 @@ class Watched(StreamWrapper):
         super().__init__(stream)
         self._of_numbers = of_numbers
         self._orders = self._new_orders()
-        self.was_told = False  # of an order, by whoever looks at it
+        self.is_reported = False  # an order, by whoever looks at it
 
     def _new_orders(self) -> list[LabelOrder | NumberOrder]:
         if not self.is_settled:

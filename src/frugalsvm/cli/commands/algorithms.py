@@ -53,8 +53,8 @@ def algorithms(as_json: Json = False) -> None:
 
 
 def _print(rows: list[dict[str, str]]) -> None:
+    from frugalsvm.cli.console import Page
     from frugalsvm.cli.words.measured import CASES, MEASURED
-    from frugalsvm.cli.words.page import Page
 
     page = Page()
     page.heading("Which to take")

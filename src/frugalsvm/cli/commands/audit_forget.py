@@ -22,8 +22,7 @@ def audit_forget(
     **reading: Any,
 ) -> None:
     """Test whether a model still knows forgotten rows, which are the data: labeled rows that it has forgotten."""
-    from frugalsvm.cli.console import print_json
-    from frugalsvm.cli.words.page import Page, print_written
+    from frugalsvm.cli.console import Page, print_json, print_written
 
     options = data_options(reading)
     with reported(of_model=model):
@@ -53,7 +52,7 @@ def audit_forget(
 
 def _labeled_rows(fitted: Any, model: Path, options: Any) -> tuple[Any, Any]:
     """All rows of a file, as the model takes them, and their labels."""
-    from frugalsvm.cli.io.model_input import open_for
+    from frugalsvm.pipelines.model_rows import open_for
     from frugalsvm.streams.batch import labels_of, rows_of, stacked
 
     opened = open_for(fitted, model, options)

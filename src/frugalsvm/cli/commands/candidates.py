@@ -1,60 +1,30 @@
 """Ways to train that `frugalsvm tune` compares: what each makes of some rows, by which flags, and at what cost."""
 
 import math
-import os
-import tempfile
 import time
-from collections.abc import Callable
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from frugalsvm.auto.comparison import Candidate, Learned, OutOfTime, Watch, file_bytes
 from frugalsvm.cli.catalogue import AUTO, CATALOGUE, new_estimator
 from frugalsvm.cli.commands.new_model import chosen_by_itself, classes_for, new_model, with_own_choices
 from frugalsvm.cli.commands.train_auto import fit_auto
 from frugalsvm.cli.commands.train_in_memory import fit_in_memory
-from frugalsvm.cli.data import BATCH_ROWS
-from frugalsvm.cli.io.first_rows import Prepared, prepared
 from frugalsvm.cli.options import TrainOptions, scale_flag
-from frugalsvm.cli.words.task import Task
-from frugalsvm.compiling.notice import show_compiling
-from frugalsvm.persist import save
+from frugalsvm.pipelines.first_rows import Prepared, prepared
+from frugalsvm.pipelines.label_task import Task
+from frugalsvm.pipelines.reading import BATCH_ROWS
 from frugalsvm.stream_search import StreamTuner
 from frugalsvm.stream_search.candidates import usual_grid
 from frugalsvm.streams.batch import Batch, labels_of, rows_between, rows_of
 
-__all__ = ["Candidate", "Learned", "OutOfTime", "auto", "flags_of", "low_rank", "own_choice", "settings_for", "tuned"]
+__all__ = ["auto", "flags_of", "low_rank", "options_with", "own_choice", "settings_for", "tuned"]
 
 _CHOOSING_ROWS = 2 * BATCH_ROWS  # those that `train` chooses parameters by
 _FIRST_ROWS = 1000  # learned before candidates are judged
 _STEEPEST = 2.0  # exponent of rows in the time of training
-
-
-class OutOfTime(Exception):
-    """A candidate has not learned its rows within its limit."""
-
-
-class Learned(NamedTuple):
-    """What a candidate has made of some rows."""
-
-    model: Any
-    flags: dict[str, Any]  # that make the same model with `frugalsvm train`
-    seconds: float  # of training by these flags: the part that grows with the number of rows
-    fixed_seconds: float  # and the part that does not
-    exponent: float  # of the number of rows in the time
-    n_bytes: int  # of the model file
-    tried: tuple[dict[str, Any], ...] = ()  # flags that were compared on the way, with accuracies
-
-    def seconds_for(self, n_rows: int, n_learned: int) -> float:
-        """Seconds that training on another number of rows would take."""
-        return self.fixed_seconds + self.seconds * (n_rows / n_learned) ** self.exponent
-
-
-class Candidate(NamedTuple):
-    name: str  # of the algorithm
-    words: str  # what sets it apart, for people
-    learn: Callable[[Batch, float | None], Learned]  # from rows, within some seconds; raises OutOfTime
 
 
 def auto(seed: int, *, quiet: bool) -> Candidate:
@@ -62,13 +32,13 @@ def auto(seed: int, *, quiet: bool) -> Candidate:
 
     def learn(rows: Batch, limit: float | None) -> Learned:
         task = Task(True, labels_of(rows), False)
-        with _Watch() as watch:
+        with Watch() as watch:
             fitted = fit_auto(rows_of(rows), task, rows.weights, seed, limit, quiet=quiet)
         model, growing = fitted.pipeline_, fitted.refit_time_
         fixed = max(watch.seconds - growing, 0.0)
-        return Learned(model, {"algorithm": AUTO}, growing, fixed, 1.0, _file_bytes(model, for_prediction=True))
+        return Learned(model, {"algorithm": AUTO}, growing, fixed, 1.0, file_bytes(model, for_prediction=True))
 
-    return Candidate(AUTO, "chooses kernel, metric and size by itself", learn)
+    return Candidate(AUTO, "chooses kernel, metric and size by itself", learn, is_fixed=True)
 
 
 def low_rank(seed: int, impute: str | None, kernel: str = "rbf", budget: int = 500) -> Candidate:
@@ -76,10 +46,10 @@ def low_rank(seed: int, impute: str | None, kernel: str = "rbf", budget: int = 5
 
     def learn(rows: Batch, limit: float | None) -> Learned:
         options = TrainOptions("asset", budget, kernel, seed=seed)
-        with _Watch() as watch:
+        with Watch() as watch:
             model, chosen = fit_in_memory([rows], options, "cpu", None, impute, quiet=True)
         flags = flags_of(options, chosen, chosen["scale"]) | {"device": "cpu", "C": chosen["C"]}
-        return Learned(model, flags, watch.seconds, 0.0, 1.0, _file_bytes(model))
+        return Learned(model, flags, watch.seconds, 0.0, 1.0, file_bytes(model))
 
     return Candidate("asset", f"low-rank machine of {budget} landmarks, {kernel}", learn)
 
@@ -157,11 +127,11 @@ def options_with(options: TrainOptions, settings: dict[str, Any], scale: bool | 
 def _learned(rows: Batch, options: TrainOptions, impute: str | None, deadline: float) -> Learned:
     """A model as `frugalsvm train` makes it."""
     batches = [rows_between(rows, start, start + BATCH_ROWS) for start in range(0, rows.n_rows, BATCH_ROWS)]
-    with _Watch() as choosing:
+    with Watch() as choosing:
         model, chosen = new_model([rows_between(rows, 0, _CHOOSING_ROWS)], options, impute, is_stream=False, quiet=True)
     chosen["labels"] = np.unique(labels_of(rows)).tolist()
     classes, n_learned, halfway = classes_for(model, options, chosen), 0, 0.0
-    with _Watch() as watch:
+    with Watch() as watch:
         for _ in range(options.passes):
             for batch in batches:
                 if time.monotonic() > deadline:
@@ -176,11 +146,11 @@ def _learned(rows: Batch, options: TrainOptions, impute: str | None, deadline: f
         ratio = math.log(watch.seconds / halfway) / math.log(options.passes * rows.n_rows / n_halfway)
         exponent = min(max(ratio, 1.0), _STEEPEST)
     flags = flags_of(options, with_own_choices(chosen, model), chosen["scale"])
-    return Learned(model, flags, watch.seconds, choosing.seconds, exponent, _file_bytes(model, caches=False))
+    return Learned(model, flags, watch.seconds, choosing.seconds, exponent, file_bytes(model, caches=False))
 
 
 def flags_of(options: TrainOptions, settings: dict[str, Any], scale: bool | str) -> dict[str, Any]:
-    """What was chosen, as flags of `frugalsvm train`; ``scale`` is what the pipeline is told."""
+    """What was chosen, as flags of `frugalsvm train`; ``scale`` is that of the pipeline."""
     algorithm = CATALOGUE[options.algorithm]
     flags: dict[str, Any] = {"algorithm": options.algorithm, "kernel": options.kernel, "metric": options.metric}
     flags["gamma"] = settings["gamma"]
@@ -190,39 +160,3 @@ def flags_of(options: TrainOptions, settings: dict[str, Any], scale: bool | str)
     flags["passes"] = options.passes if options.passes > 1 else None
     flags["scale"] = scale_flag(scale)
     return {name: value for name, value in flags.items() if value is not None}
-
-
-# --- what it costs ------------------------------------------------------------------------------------------
-
-
-class _Watch:
-    """Seconds within a context, without those in which machine code was compiled."""
-
-    def __init__(self) -> None:
-        self.seconds = self._began = self._compiling = 0.0
-
-    @property
-    def so_far(self) -> float:
-        """Seconds until now."""
-        return max(time.perf_counter() - self._began - self._compiling, 0.0)
-
-    def __enter__(self) -> "_Watch":
-        self._before = show_compiling(self._note)
-        self._began = time.perf_counter()
-        return self
-
-    def _note(self, name: str, seconds: float | None) -> None:
-        self._compiling += seconds or 0.0
-        self._before(name, seconds)
-
-    def __exit__(self, *_: Any) -> None:
-        self.seconds = self.so_far
-        show_compiling(self._before)
-
-
-def _file_bytes(model: Any, **how: Any) -> int:
-    """Size of the file that a model is saved to."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "model.frugal")
-        save(model, path, **how)
-        return os.path.getsize(path)

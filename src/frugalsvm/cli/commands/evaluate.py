@@ -37,20 +37,22 @@ def evaluate(
     **reading: Any,
 ) -> None:
     """Measure a model on labeled rows."""
-    from frugalsvm.cli.console import print_json
-    from frugalsvm.cli.words.evaluation_page import draw_confusion, print_evaluation, write_curve
+    from frugalsvm.cli.console import Page, print_json
+    from frugalsvm.metrics.in_words import evaluation_sections
 
     options = data_options(reading)
     for flag, value in (("curve", curve), ("window", window)):
         if value is not None and not prequential:
             raise wrong(flag, "it needs --prequential.")
     with reported(of_model=model):
-        from frugalsvm.cli.io.model_input import device_arguments, open_for, tell_left_out
+        from frugalsvm.cli.options import device_arguments
+        from frugalsvm.cli.words.data_report import tell_left_out
         from frugalsvm.explain.model_contents import task_of_model
         from frugalsvm.metrics.collected import scores_for
         from frugalsvm.metrics.windows import Curve
         from frugalsvm.persist import load
         from frugalsvm.persist.savable import FOR_PREDICTION
+        from frugalsvm.pipelines.model_rows import open_for
         from frugalsvm.pipelines.prequential import learned_in_turn
         from frugalsvm.streams.batch import labels_of, rows_of
         from frugalsvm.words import CLASSES, NOVELTIES
@@ -95,14 +97,19 @@ def evaluate(
             _tell_doubts(scores.labels, fitted.classes_, opened.stream)
     with reported():
         if picture is not None:
+            from frugalsvm.plots.confusion import draw_confusion
+
             draw_confusion(results, picture)
         if curve is not None:
-            write_curve(curve_rows, curve)
+            windows.write_csv(curve)
     if as_json:
         counts = {"bad_lines": opened.stream.n_bad, **opened.surprises.counts()}
         print_json({**results, **counts, **({"curve": curve_rows} if prequential else {})})
-    else:
-        print_evaluation(results, curve_rows, f"{model.name} on {options.name}")
+        return
+    page = Page()
+    page.heading(f"{model.name} on {options.name}")
+    elsewhere = {"all_classes": "; --json has all", "all_windows": "; --curve and --json have all"}
+    page.sections(evaluation_sections(results, curve_rows, **elsewhere))
 
 
 def _label_of_anomalies(known: list[str], wanted: str | None) -> str:

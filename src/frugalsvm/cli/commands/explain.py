@@ -40,8 +40,7 @@ def explain(
     **reading: Any,
 ) -> None:
     """Show how much each column raised or lowered the prediction of each row, and which columns matter."""
-    from frugalsvm.cli.console import print_json, tell
-    from frugalsvm.cli.words.page import Page, print_written
+    from frugalsvm.cli.console import Page, print_json, print_written, tell
 
     options = data_options(reading)
     with reported(of_model=model):
@@ -80,8 +79,8 @@ def explain(
 
 def _first_rows(fitted: Any, model: Path, options: Any, n_rows: int, labeled: bool) -> tuple[Any, Any]:
     """The first rows of the data, as the model takes them, and what they have that its training data had not."""
-    from frugalsvm.cli.io.first_rows import peeked
-    from frugalsvm.cli.io.model_input import open_for, surprises_in
+    from frugalsvm.pipelines.first_rows import peeked
+    from frugalsvm.pipelines.model_rows import open_for, surprises_in
     from frugalsvm.streams.batch import rows_between, rows_of, stacked
 
     opened = open_for(fitted, model, options, has_labels=labeled)
@@ -94,7 +93,7 @@ def _first_rows(fitted: Any, model: Path, options: Any, n_rows: int, labeled: bo
 
 def _sampled_rows(fitted: Any, model: Path, options: Any, n_rows: int, labeled: bool) -> tuple[Any, str]:
     """Background rows, drawn at random from all rows of a file, since many files are sorted; and what they are."""
-    from frugalsvm.cli.io.model_input import open_for
+    from frugalsvm.pipelines.model_rows import open_for
     from frugalsvm.streams.batch import rows_of
     from frugalsvm.streams.in_memory import sample_rows
 
@@ -108,14 +107,9 @@ def _sampled_rows(fitted: Any, model: Path, options: Any, n_rows: int, labeled: 
 def _explained(fitted: Any, model: Path, X: Any, usual: Any) -> Any:
     """The explanation, with the names that the columns of the training data have."""
     from frugalsvm.explain import shapley_values
+    from frugalsvm.explain.columns import name_columns
     from frugalsvm.persist import describe
-    from frugalsvm.streams.columns import schema_of
 
     found = shapley_values(fitted, X, usual, n_permutations=_PERMUTATIONS, n_jobs=-1)
-    columns = describe(model).metadata.get("training", {}).get("data", {}).get("columns") or []
-    schema = schema_of(columns)
-    known = list(schema.numbers)
-    if all(name == f"Feature {k + 1}" for k, name in enumerate(found.feature_names[: len(known)])):
-        found.feature_names[: len(known)] = known
-        found.dates = {name: part for column, date in schema.dates for name, part in date.named_parts(column).items()}
+    name_columns(found, describe(model).metadata.get("training", {}).get("data", {}).get("columns") or [])
     return found

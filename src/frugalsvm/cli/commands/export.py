@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -13,7 +13,6 @@ from frugalsvm.cli.flags import ModelFile, check_choices, completing, given_flag
 __all__ = ["export"]
 
 _FORMATS, _DTYPES = ("onnx", "c", "libsvm"), ("float32", "float64")
-_NAMED = 40  # columns, at most
 
 
 def export(
@@ -36,11 +35,7 @@ def export(
     """Export a model to ONNX, C or LIBSVM."""
     _refuse_flags(to, dtype, given_flags(context))
     with reported(of_model=model):
-        notes: list[str] = []
-        if learn:
-            written = _learner(model, output, name=name, dtype=dtype, explain=explain)
-        else:
-            written, notes = _exported(model, to, output, name=name, dtype=dtype, explain=explain)
+        written, notes = _exported(model, to, output, name=name, dtype=dtype, explain=explain, learn=learn)
     for note in notes:
         tell(f"note: {note}")
     Printer().print(written)
@@ -56,46 +51,19 @@ def _refuse_flags(to: str, dtype: str, given: Collection[str]) -> None:
         raise wrong("dtype", "LIBSVM's text has all digits of its numbers: leave it out.")
 
 
-def _notes(model: Path, plain: Any) -> list[str]:
-    """Which columns a row has, as far as they are known, and how dates are written."""
-    from frugalsvm.persist import describe
-    from frugalsvm.streams.columns import schema_of
-
-    schema = schema_of(describe(model).metadata.get("training", {}).get("data", {}).get("columns"))
-    numbers = [] if schema is None else list(schema.numbers)
-    columns = {
-        "numbers": numbers if len(numbers) == plain.n_numbers else [],
-        "text": [] if plain.encoder is None else plain.encoder.names_,
-    }
-    notes = [
-        f"the {what} of a row, in this order: {', '.join(names)}"
-        for what, names in columns.items()
-        if 0 < len(names) <= _NAMED
-    ]
-    if columns["numbers"] and schema.dates:
-        dates = ", ".join(repr(name) for name, _ in schema.dates)
-        notes.append(f"dates ({dates}) are days since 1970-01-01, with parts of a day; Monday is weekday 0")
-        if any("(sin of " in name for name in columns["numbers"]):
-            notes.append("sines and cosines are of 2 pi times these days, divided by 1, 7 or 365.2425")
-    return notes
-
-
-def _learner(model: Path, output: Path, *, name: str, dtype: str, explain: bool) -> str:
-    """Write a model that continues to learn; returns what to tell."""
-    from frugalsvm.export import to_c
-    from frugalsvm.persist import load
-
-    return "\n".join(map(str, to_c(load(model), output, name=name, dtype=dtype, explain=explain, learn=True)))
-
-
-def _exported(model: Path, to: str, output: Path, *, name: str, dtype: str, explain: bool) -> tuple[str, list[str]]:
+def _exported(
+    model: Path, to: str, output: Path, *, name: str, dtype: str, explain: bool, learn: bool
+) -> tuple[str, list[str]]:
     """Write the model; returns what to tell, and notes about its rows."""
     from frugalsvm.export import plain_model, to_c, to_libsvm, to_onnx
     from frugalsvm.export.libsvm import scaling_file_of
+    from frugalsvm.export.row_notes import row_notes
     from frugalsvm.persist import load
 
-    plain = plain_model(load(model))
-    written = str(output)
+    fitted = load(model)
+    if learn:
+        return "\n".join(map(str, to_c(fitted, output, name=name, dtype=dtype, explain=explain, learn=True))), []
+    plain, written = plain_model(fitted), str(output)
     if to == "c":
         written = "\n".join(map(str, to_c(plain, output, name=name, dtype=dtype, explain=explain)))
     elif to == "onnx":
@@ -105,4 +73,4 @@ def _exported(model: Path, to: str, output: Path, *, name: str, dtype: str, expl
         if plain.mean is not None or plain.scale is not None:
             scaling = scaling_file_of(output)
             written += f"\n{scaling}: scale rows with `svm-scale -r {scaling} rows > scaled` before svm-predict"
-    return written, _notes(model, plain)
+    return written, row_notes(model, plain)

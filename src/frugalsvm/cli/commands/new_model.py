@@ -7,10 +7,10 @@ import numpy as np
 
 from frugalsvm.cli.catalogue import CATALOGUE, CLASSES, NOVELTIES, WITHOUT_GAMMA, new_estimator
 from frugalsvm.cli.console import Status
-from frugalsvm.cli.data import FIRST_ROWS
-from frugalsvm.cli.io.first_rows import Prepared, prepared
 from frugalsvm.cli.options import TrainOptions
 from frugalsvm.pipelines import StreamPipeline
+from frugalsvm.pipelines.first_rows import Prepared, prepared
+from frugalsvm.pipelines.reading import FIRST_ROWS
 
 __all__ = ["chosen_by_itself", "classes_for", "new_model", "with_own_choices"]
 
@@ -77,7 +77,7 @@ def chosen_by_itself(first: Prepared, options: TrainOptions, *, quiet: bool) -> 
     n_rows = len(first.y) if options.metric is not None else _CHOOSING_ROWS
     what = f"Choosing {' and '.join(free)} on" if options.metric is None else "Learning a metric from"
     with Status(f"{what} the first {len(first.y):,} rows ...", quiet=quiet), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # they would be about a model that nobody gets
+        warnings.simplefilter("ignore")  # they would be about a model that is thrown away
         if len(first.y) < FIRST_ROWS and len(np.unique(first.y)) > 1:
             return estimator.fit(first.X, first.y)
         classes = np.unique(first.y) if options.classes is None else np.array(options.classes)
@@ -108,7 +108,7 @@ def _number(estimator: Any, name: str) -> Any:
 
 
 def classes_for(model: StreamPipeline, options: TrainOptions, chosen: dict[str, Any]) -> Any:
-    """Classes that the estimator is told of; one that meets new ones by itself is told nothing."""
+    """Classes that the estimator needs to know; none for one that meets new ones by itself."""
     if options.classes is not None:
         return np.array(options.classes)
     if chosen["labels"] is None:

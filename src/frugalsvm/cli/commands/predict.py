@@ -50,8 +50,10 @@ def predict(
         import numpy as np
         from sklearn.base import is_outlier_detector
 
-        from frugalsvm.cli.io.model_input import device_arguments, open_for, tell_left_out
+        from frugalsvm.cli.options import device_arguments
+        from frugalsvm.cli.words.data_report import tell_left_out
         from frugalsvm.persist import load
+        from frugalsvm.pipelines.model_rows import open_for
 
         fitted = load(model)
         where = device_arguments(fitted, device)

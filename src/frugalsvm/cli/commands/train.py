@@ -4,7 +4,7 @@ import math
 from collections.abc import Collection
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -13,7 +13,10 @@ from frugalsvm.cli.console import compiling_shown, tell
 from frugalsvm.cli.errors import check_folder, reported
 from frugalsvm.cli.flag_rules import applies, driver_of, flag_named, refusal
 from frugalsvm.cli.flags import FLAGS, check_metric_flag, data_options, options_from, with_flags, wrong
-from frugalsvm.cli.options import DataOptions, Request, TrainOptions
+from frugalsvm.cli.options import Request, TrainOptions
+
+if TYPE_CHECKING:
+    from frugalsvm.pipelines.reading import DataOptions
 
 __all__ = ["train"]
 
@@ -31,7 +34,7 @@ def train(context: typer.Context, **flags: Any) -> None:
 
 def _train(values: dict[str, Any], given: Collection[str]) -> None:
     """Train as the flags say, and tell what came of it; ``given`` are the flags that somebody gave."""
-    from frugalsvm.cli.io.interruption import ending_cleanly
+    from frugalsvm.cli.errors import ending_cleanly
     from frugalsvm.cli.words.outcome import tell_outcome
     from frugalsvm.persist.atomic import check_writable
     from frugalsvm.persist.locking import locked
@@ -61,7 +64,7 @@ def _train(values: dict[str, Any], given: Collection[str]) -> None:
     tell_outcome(outcome, as_json=values["as_json"])
 
 
-def _default_algorithm(values: dict[str, Any], given: Collection[str], data: DataOptions) -> str:
+def _default_algorithm(values: dict[str, Any], given: Collection[str], data: "DataOptions") -> str:
     """What is trained without --algorithm: models are compared, unless rows come once or flags are about one model."""
     if not _beyond_auto(values, given) and not data.is_read_once:
         return AUTO
@@ -86,7 +89,7 @@ def _labels_decide(values: dict[str, Any], given: Collection[str]) -> bool:
 
 
 def _tell_algorithm(
-    values: dict[str, Any], given: Collection[str], data: DataOptions, *, decides: bool, quiet: bool
+    values: dict[str, Any], given: Collection[str], data: "DataOptions", *, decides: bool, quiet: bool
 ) -> None:
     """Say which flags have led away from the usual comparison of models."""
     names = [flag_named(name) for name in _beyond_auto(values, given)]
@@ -97,7 +100,7 @@ def _tell_algorithm(
         tell(f"note: {what}: {trained} is trained; without, models are compared (-a auto)")
 
 
-def _refuse(given: Collection[str], driver: str, values: dict[str, Any], data: DataOptions) -> None:
+def _refuse(given: Collection[str], driver: str, values: dict[str, Any], data: "DataOptions") -> None:
     """Flags that have no effect, and values that cannot be meant."""
     refused = refusal(given, driver, values["algorithm"])
     if refused is not None:

@@ -14,20 +14,22 @@ import numpy as np
 from scipy.sparse import issparse
 
 from frugalsvm.auto import AutoSVC, AutoSVR
+from frugalsvm.auto.report import choice_sentences, tried_rows
 from frugalsvm.cli.catalogue import AUTO
 from frugalsvm.cli.commands.train_stream import train_stream
 from frugalsvm.cli.console import tell
-from frugalsvm.cli.data import open_data
-from frugalsvm.cli.io.first_rows import Examined, examine
-from frugalsvm.cli.io.interruption import leaving_as_it_was
+from frugalsvm.cli.errors import leaving_as_it_was
 from frugalsvm.cli.io.saved_run import save_run
 from frugalsvm.cli.options import Request
-from frugalsvm.cli.words.auto_words import SearchProgress, sentences_of, tried_rows
+from frugalsvm.cli.words.data_report import tell_examined, tell_task
 from frugalsvm.cli.words.outcome import Outcome
-from frugalsvm.cli.words.task import Task, many_classes, task_of, task_words
+from frugalsvm.cli.words.progress import SearchProgress
 from frugalsvm.durations import parsed_seconds
 from frugalsvm.exceptions import ManyClassesWarning
+from frugalsvm.pipelines.first_rows import Examined, examine
+from frugalsvm.pipelines.label_task import Task, task_of
 from frugalsvm.pipelines.prequential import Progress
+from frugalsvm.pipelines.reading import open_data
 from frugalsvm.streams.in_memory import joined_rows, read_rows
 from frugalsvm.words import counted
 
@@ -46,7 +48,7 @@ def train_auto(request: Request) -> Outcome:
     started, quiet = time.perf_counter(), request.quiet
     left = parsed_seconds("time_budget", request.flags["time_budget"])
     # Rows are sampled at random: their order does not matter.
-    examined = examine(request.data._replace(shuffle="no"), opening=partial(open_data, of_classes=False))
+    examined = examine(request.data._replace(shuffle="no"), opening=partial(open_data, of_classes=False, kept=True))
     read = read_rows(examined.batches, _MEMORY_SHARE)
     task = task_of(np.concatenate([batch.y for batch in read.batches]), request.flags["task"])
     if not read.is_whole:
@@ -58,15 +60,12 @@ def train_auto(request: Request) -> Outcome:
         tell(f"note: {what} ({read.n_bytes / 2**30:.2f} GiB were read): {words}.")
         if instead is not None:
             return train_stream(request._replace(options=request.options._replace(algorithm=instead)))
-    examined.tell(quiet=quiet)
+    tell_examined(examined, quiet=quiet)
     X, _, weights = joined_rows(read.batches, lambda batch: batch.y)
     if (values := np.unique(task.y)).size == 1:
         what = f"{examined.name} has one label only, {values[0].item()!r}"
         raise ValueError(f"{what}: there is nothing to classify. Is --label the right column?")
-    if not quiet:
-        tell(f"note: {task_words(task, examined.label)}")
-    if task.classifies and (doubt := many_classes(task.y, examined.label, AUTO)):
-        tell(f"warning: {doubt}")
+    tell_task(task, examined.label, AUTO, quiet=quiet)
     if left is not None:
         left = max(left - (time.perf_counter() - started), _LEAST_SECONDS)
     given = {"device": request.flags["device"], "kernel": request.options.kernel if "kernel" in request.given else None}
@@ -107,12 +106,12 @@ def _saved(auto: Any, task: Task, examined: Examined, request: Request, seconds:
     chosen |= {name: best.get(name) for name in ("rows", "cell_size", "n_trees")}
     chosen |= {"budget": best.get("n_components"), "scale": model.scaler_ is not None}
     chosen |= {"score": auto.best_score_, "labels": model.classes_.tolist() if task.classifies else None}
-    sentences = sentences_of(auto, task.y, classifies=task.classifies)
+    sentences = choice_sentences(auto, task.y, classifies=task.classifies)
     tried = tried_rows(auto.report(output_dict=True))
     # No seconds: the same rows make the same file.
     kept = [{key: value for key, value in row.items() if key != "seconds"} for row in tried]
     state = (model, request.output, examined.data, request.options, Progress({"rows": n_rows}), chosen)
-    save_run(*state, 1, True, told={"told": sentences, "tried": kept}, for_prediction=True)
+    save_run(*state, 1, True, more={"told": sentences, "tried": kept}, for_prediction=True)
     figures = {("accuracy" if task.classifies else "r2"): auto.best_score_, "seconds": seconds, "tried": tried}
     outcome = Outcome(request.output, n_rows, chosen, figures, sentences=tuple(sentences))
     return outcome.having_read(examined.opened.stream)

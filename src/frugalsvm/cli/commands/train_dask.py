@@ -6,9 +6,10 @@ from typing import Any
 
 from frugalsvm.cli.catalogue import maintenance_for, quantile_settings
 from frugalsvm.cli.console import tell
-from frugalsvm.cli.io.interruption import leaving_as_it_was
+from frugalsvm.cli.errors import leaving_as_it_was
 from frugalsvm.cli.options import Request, TrainOptions
 from frugalsvm.cli.words.outcome import Outcome
+from frugalsvm.cli.words.wording import in_flags
 
 __all__ = ["train_dask"]
 
@@ -37,9 +38,9 @@ def train_dask(request: Request) -> Outcome:
             tell(f"Dask dashboard: {client.dashboard_link}")
         table = read_table(data, labels=labels)
         for note in () if quiet else table.notes:
-            tell(f"note: {note}")
+            tell(f"note: {in_flags(note)}")
         if table.doubt is not None:
-            tell(f"warning: {table.doubt}")
+            tell(f"warning: {in_flags(table.doubt)}")
         model = DaskPipeline(
             estimator.set_params(client=client),
             scale=_scale(options, table.first),
@@ -59,8 +60,8 @@ def _learns_numbers(options: TrainOptions, task: str) -> bool:
 
 
 def _scale(options: TrainOptions, first: Any) -> bool | str:
-    """What a pipeline is told, by the first rows."""
-    from frugalsvm.cli.io.first_rows import chosen_scale
+    """The ``scale`` of a pipeline, by the first rows."""
+    from frugalsvm.pipelines.first_rows import chosen_scale
     from frugalsvm.pipelines.frames import split_frame
 
     X = split_frame(first)[0]

@@ -11,15 +11,15 @@ from typing import Any
 from frugalsvm.arrays.namespace import arrays_on
 from frugalsvm.cli.catalogue import CATALOGUE, CLASSES, NUMBERS, new_estimator, task_for
 from frugalsvm.cli.console import Status, tell
-from frugalsvm.cli.data import open_data
-from frugalsvm.cli.io.first_rows import examine, prepared, tell_task
-from frugalsvm.cli.io.interruption import leaving_as_it_was
+from frugalsvm.cli.errors import leaving_as_it_was
 from frugalsvm.cli.io.saved_run import save_run
 from frugalsvm.cli.options import Request, TrainOptions
-from frugalsvm.cli.words.data_report import tell_end
+from frugalsvm.cli.words.data_report import tell_end, tell_examined, tell_first_labels
 from frugalsvm.cli.words.outcome import Outcome
 from frugalsvm.pipelines import StreamPipeline
+from frugalsvm.pipelines.first_rows import examine, prepared
 from frugalsvm.pipelines.prequential import Progress
+from frugalsvm.pipelines.reading import open_data
 from frugalsvm.streams.batch import labels_of
 from frugalsvm.streams.in_memory import joined_rows, read_rows
 
@@ -38,8 +38,8 @@ def train_in_memory(request: Request) -> Outcome:
         arrays_on(device)  # says what is missing before anything is read
         examined = examine(request.data, opening=partial(open_data, of_numbers=task == NUMBERS))
         data, stream = examined.data, examined.opened.stream
-        examined.tell(quiet=quiet)
-        tell_task(examined, options.algorithm, quiet=quiet)
+        tell_examined(examined, quiet=quiet)
+        tell_first_labels(examined, options.algorithm, quiet=quiet)
         batches = _read(examined.batches, examined.name)
         progress = Progress(task=task)
         progress.rows = progress.learned = sum(batch.n_rows for batch in batches)
@@ -101,8 +101,6 @@ def _read(batches, source: str) -> list:
             "all of them: learn them as a stream, without --device, or in Python with "
             "ASSETClassifier(device=...).fit_batches, which reads a file again and again."
         )
-    if not read.batches:
-        raise ValueError(f"{source} has no rows.")
     return read.batches
 
 

@@ -9,23 +9,24 @@ from typing import Any
 from frugalsvm.cli.catalogue import CLASSES, FOR_NUMBERS, NUMBERS, task_for
 from frugalsvm.cli.commands.new_model import classes_for, new_model, with_own_choices
 from frugalsvm.cli.console import Status, tell
-from frugalsvm.cli.data import BATCH_ROWS, Opened, of_classes_only
-from frugalsvm.cli.io import first_rows
-from frugalsvm.cli.io.first_rows import Examined
-from frugalsvm.cli.io.quantiles import held_quantiles, sampler_for
+from frugalsvm.cli.io.checks import check_classes, check_numbers, check_size
 from frugalsvm.cli.io.saved_run import SavedRun, check_same_flags, load_run, save_run
 from frugalsvm.cli.io.stream_run import StreamRun
 from frugalsvm.cli.options import Request
-from frugalsvm.cli.words.data_report import SHOWN_BAD_LINES, counts_of, tell_end
+from frugalsvm.cli.words.data_report import SHOWN_BAD_LINES, counts_of, tell_end, tell_first_labels, tell_labels
 from frugalsvm.cli.words.outcome import Outcome
-from frugalsvm.cli.words.task import task_of
 from frugalsvm.core.lookahead import BLOCK_ROWS
 from frugalsvm.durations import parsed_seconds
+from frugalsvm.pipelines.first_rows import Examined, with_label_column
+from frugalsvm.pipelines.label_task import task_of
 from frugalsvm.pipelines.prequential import CheckpointSchedule, Progress, learn_stream
+from frugalsvm.pipelines.quantiles import QUANTILE_ROWS, held_quantiles
+from frugalsvm.pipelines.reading import BATCH_ROWS, Opened, of_classes_only
 from frugalsvm.pipelines.surprises import Surprises
 from frugalsvm.streams import StreamError
 from frugalsvm.streams.batch import rows_after
 from frugalsvm.streams.fingerprint import ChangedDataError, Fingerprint, rows_that_are
+from frugalsvm.streams.in_memory import RowSampler
 
 __all__ = ["checkpoint_schedule", "train_stream"]
 
@@ -83,7 +84,8 @@ class _Run(StreamRun):
         if saved is not None:
             self.progress, self.model, self.chosen = Progress(saved.counts, task or CLASSES), saved.model, saved.chosen
         self._checks = not request.flags["changed_data"]
-        self._sampler = sampler_for(options)
+        learns_quantiles = options.quantile is not None or options.loss == "pinball"
+        self._sampler = RowSampler(QUANTILE_ROWS, options.seed) if learns_quantiles else None
         # Of the first pass; None if it is not known
         self._read: Fingerprint | None = Fingerprint(None if self._sampler is None else self._sampler.add)
         self._has_saved = saved is not None
@@ -95,7 +97,7 @@ class _Run(StreamRun):
             opened, batches = self._new() if self.saved is None else self._resumed(self.saved)
         except (ChangedDataError, StreamError) as error:
             if self.interruption.signal_number is not None:
-                return self._outcome()  # the pipe was told to end before it came so far
+                return self._outcome()  # the pipe was asked to end before it came so far
             if isinstance(error, StreamError):
                 raise
             raise ValueError(f"{error}, and --resume continues where it stopped: {_IF_CHANGED}.") from error
@@ -118,7 +120,7 @@ class _Run(StreamRun):
                     return self._outcome(n_bad, bad_lines)
             self.model.flush()
             if self._sampler is not None and self._sampler.n_rows:
-                self.progress.quantiles = held_quantiles(self.model, self._sampler)
+                self.progress.quantiles = held_quantiles(self.model, self._sampler.sample().rows)
             self._save(self.options.passes, True)
         tell_end(self.data, opened, self.model, quiet=self.quiet)
         for sentence in self._surprises.sentences("the first rows, from which categories are taken"):
@@ -162,16 +164,16 @@ class _Run(StreamRun):
         examined, is_guess = self.examined(), self.task is None
         batches = self._decided(examined) if is_guess else examined.batches
         algorithm, data, stream = self.options.algorithm, self.data, examined.opened.stream
-        first_rows.check_size(examined, algorithm, self.options.budget)
+        check_size(examined, algorithm, self.options.budget)
         if self.task == CLASSES:
-            first_rows.check_classes(examined, algorithm, self.options.classes)
+            check_classes(examined, algorithm, self.options.classes)
         elif self.task == NUMBERS:
-            first_rows.check_numbers(examined)
+            check_numbers(examined)
         if self.task in (CLASSES, NUMBERS):
-            first_rows.tell_task(examined, algorithm, is_guess=is_guess, quiet=self.quiet)
+            tell_first_labels(examined, algorithm, is_guess=is_guess, quiet=self.quiet)
         else:
-            first_rows.tell_labels(examined)
-            self.data = first_rows.with_label_column(data)
+            tell_labels(examined)
+            self.data = with_label_column(data)
         # Rows that come once, in an order that may tell something: from a pipe, or to be predicted in turn
         is_once = self.options.prequential or not stream.reopenable
         is_stream = is_once and not data.is_shuffled and self.options.passes == 1

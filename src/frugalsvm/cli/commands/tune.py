@@ -4,7 +4,7 @@ import json
 from collections.abc import Collection
 from pathlib import Path
 from shlex import quote
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,7 +12,10 @@ from frugalsvm.cli.catalogue import AUTO, CATALOGUE, CLASSES, scale_for
 from frugalsvm.cli.errors import check_folder, reported
 from frugalsvm.cli.flag_rules import applies, driver_of, flag_named, refusal
 from frugalsvm.cli.flags import LEARNED_ROWS, Json, check_metric_flag, data_options, given_flags, with_flags, wrong
-from frugalsvm.cli.options import DataOptions, TrainOptions
+from frugalsvm.cli.options import TrainOptions
+
+if TYPE_CHECKING:
+    from frugalsvm.pipelines.reading import DataOptions
 
 __all__ = ["tune"]
 
@@ -71,20 +74,20 @@ def _tune(values: dict[str, Any], given: Collection[str]) -> None:
     if read_once:
         from frugalsvm.cli.commands.tune_stream import tune_stream
 
-        told = tune_stream(data, options, budgets, values["model"], quiet=values["as_json"])
+        outcome = tune_stream(data, options, budgets, values["model"], quiet=values["as_json"])
     else:
         from frugalsvm.cli.commands.tune_file import tune_file
         from frugalsvm.durations import parsed_seconds
 
         limit, command = parsed_seconds("time_budget", values["time_budget"]), _command(data, values, given, algorithm)
-        told = tune_file(data, options, budgets, values["rows"], limit, command, quiet=values["as_json"])
-    flags = {**told.best, **_reading_flags(values, given, told.best)}
+        outcome = tune_file(data, options, budgets, values["rows"], limit, command, quiet=values["as_json"])
+    flags = {**outcome.best, **_reading_flags(values, given, outcome.best)}
     if values["output"] is not None:
         lines = [f"{name} = {json.dumps(value)}\n" for name, value in flags.items()]
         values["output"].write_text("".join(lines), encoding="utf-8")
-    print_tuned(told, flags, data.source, values["output"], as_json=values["as_json"])
-    if told.interrupted_by is not None:
-        raise typer.Exit(128 + told.interrupted_by)
+    print_tuned(outcome, flags, data.source, values["output"], as_json=values["as_json"])
+    if outcome.interrupted_by is not None:
+        raise typer.Exit(128 + outcome.interrupted_by)
 
 
 def _algorithm(values: dict[str, Any], given: Collection[str], *, read_once: bool) -> str:
@@ -121,7 +124,7 @@ def _refuse(values: dict[str, Any], given: Collection[str], algorithm: str, *, r
             raise wrong(name, words)
 
 
-def _command(data: DataOptions, values: dict[str, Any], given: Collection[str], algorithm: str) -> str:
+def _command(data: "DataOptions", values: dict[str, Any], given: Collection[str], algorithm: str) -> str:
     """The command that trains what would be trained without a comparison."""
     from frugalsvm.cli.words.outcome import flag_words
 

@@ -4,15 +4,17 @@ from functools import partial
 
 import numpy as np
 
+from frugalsvm.auto.comparison import Candidate, Compared, OutOfTime, compare, recommended, table_rows, verdict
 from frugalsvm.cli.catalogue import AUTO
-from frugalsvm.cli.commands.candidates import Candidate, auto, low_rank, own_choice, tuned
-from frugalsvm.cli.commands.comparison import Compared, compare, recommended, table_rows, verdict
+from frugalsvm.cli.commands.candidates import auto, low_rank, own_choice, tuned
 from frugalsvm.cli.console import Status, compiling_shown, tell
-from frugalsvm.cli.data import open_data
-from frugalsvm.cli.io.first_rows import Examined, check_enough, check_size, examine
-from frugalsvm.cli.options import DataOptions, TrainOptions
+from frugalsvm.cli.io.checks import check_enough, check_size
+from frugalsvm.cli.options import TrainOptions
+from frugalsvm.cli.words.data_report import tell_examined
 from frugalsvm.cli.words.outcome import TuneOutcome
-from frugalsvm.cli.words.task import task_of
+from frugalsvm.pipelines.first_rows import Examined, examine
+from frugalsvm.pipelines.label_task import task_of
+from frugalsvm.pipelines.reading import DataOptions, open_data
 from frugalsvm.streams.batch import labels_of, rows_taken
 from frugalsvm.streams.in_memory import Sample, sample_rows
 from frugalsvm.words import counted
@@ -43,7 +45,7 @@ def tune_file(
     among_all = options.algorithm == AUTO
     opening = partial(open_data, of_classes=not among_all)
     examined = examine(data._replace(shuffle="no"), opening=opening)
-    examined.tell(quiet=quiet)
+    tell_examined(examined, quiet=quiet)
     if not among_all:
         for budget in budgets:
             check_size(examined, options.algorithm, budget)
@@ -57,7 +59,7 @@ def tune_file(
         first = options._replace(budget=budgets[0])
         candidates = [own_choice(first, impute), *_tuned(first, impute, budgets)]
     compared = _compared(candidates, sample, limit, options.seed, quiet=quiet)
-    return _told(compared, sample, command, data.name)
+    return _outcome(compared, sample, command, data.name)
 
 
 def _sample(examined: Examined, n_wanted: int, data: DataOptions) -> Sample:
@@ -107,7 +109,10 @@ def _compared(candidates: list[Candidate], sample: Sample, limit: float | None, 
             tell(f"Comparing on {sample.rows.n_rows:,} rows: {candidate.name} ({number}) ...")
 
     with compiling_shown(quiet=quiet):
-        return compare(candidates, sample.rows, sample.n_rows, limits, seed, begin)
+        try:
+            return compare(candidates, sample.rows, sample.n_rows, limits, seed, begin)
+        except OutOfTime as error:
+            raise ValueError(f"{error}: give more with --time-budget.") from error
 
 
 def _limit(candidate: Candidate, n_candidates: int, limit: float | None) -> float | None:
@@ -119,7 +124,7 @@ def _limit(candidate: Candidate, n_candidates: int, limit: float | None) -> floa
     return limit / n_candidates if n_candidates == 2 else (1.0 - _SHARE_OF_AUTO) * limit / (n_candidates - 1)
 
 
-def _told(compared: Compared, sample: Sample, command: str, source: str) -> TuneOutcome:
+def _outcome(compared: Compared, sample: Sample, command: str, source: str) -> TuneOutcome:
     best = recommended(compared.results)
     if compared.n_judges == sample.rows.n_rows:
         how = (
@@ -133,7 +138,7 @@ def _told(compared: Compared, sample: Sample, command: str, source: str) -> Tune
         )
     sentences = [
         f"{how} Seconds are those of this machine, for all {sample.n_rows:,} rows.",
-        *compared.notes,
+        *(f"{note} `--time-budget` gives more." for note in compared.notes),
         *verdict(compared, command),
     ]
     figures = {

@@ -6,14 +6,16 @@ from typing import Any
 from frugalsvm.cli.commands.candidates import flags_of, options_with, settings_for
 from frugalsvm.cli.commands.new_model import classes_for
 from frugalsvm.cli.console import tell
-from frugalsvm.cli.io.first_rows import Examined, check_classes, check_enough, check_size, prepared
+from frugalsvm.cli.io.checks import check_classes, check_enough, check_size
 from frugalsvm.cli.io.saved_run import save_run
 from frugalsvm.cli.io.stream_run import StreamRun
-from frugalsvm.cli.options import DataOptions, TrainOptions
+from frugalsvm.cli.options import TrainOptions
 from frugalsvm.cli.words.data_report import tell_end
 from frugalsvm.cli.words.outcome import TuneOutcome
 from frugalsvm.pipelines import StreamPipeline
+from frugalsvm.pipelines.first_rows import Examined, prepared
 from frugalsvm.pipelines.prequential import learn_stream
+from frugalsvm.pipelines.reading import DataOptions
 from frugalsvm.words import counted, percent
 
 __all__ = ["tune_stream"]
@@ -25,14 +27,14 @@ _SHOWN = 9  # candidates in the table
 def tune_stream(
     data: DataOptions, options: TrainOptions, budgets: tuple[int, ...], output: Path | None, *, quiet: bool
 ) -> TuneOutcome:
-    """Find the best candidate in one pass; Ctrl-C ends the rows there, and the best so far is told."""
+    """Find the best candidate in one pass; Ctrl-C ends the rows there, and the best so far is the result."""
     search = _Search(data, options, budgets, quiet=quiet)
     with search.interruption.watched():
         search.learn()
-    told = search.told(output)
+    outcome = search.outcome(output)
     if output is not None:
         search.save(output)
-    return told
+    return outcome
 
 
 class _Search(StreamRun):
@@ -93,7 +95,7 @@ class _Search(StreamRun):
         model = self.model.adopt(self.model.estimator_.best_estimator_)
         save_run(model, output, self.data, best, self.progress, chosen, 1, True)
 
-    def told(self, output: Path | None) -> TuneOutcome:
+    def outcome(self, output: Path | None) -> TuneOutcome:
         """What has won, and what became of the others."""
         ranked = self._ranked
         settings, best = ranked[0]

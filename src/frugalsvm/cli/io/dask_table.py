@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from pandas.api.types import is_numeric_dtype
 
-from frugalsvm.cli.data import FIRST_ROWS, HEADERS, column_in, columns_in
-from frugalsvm.cli.io.first_rows import described, left_out_notes, many_texts
-from frugalsvm.cli.options import DataOptions
-from frugalsvm.cli.words.task import many_classes, task_of, task_words
+from frugalsvm.pipelines.first_rows import described, left_out_notes, many_texts
+from frugalsvm.pipelines.label_task import many_classes, task_of, task_words
+from frugalsvm.pipelines.reading import FIRST_ROWS, HEADERS, DataOptions, column_in, columns_in
 from frugalsvm.streams.columns import Roles, assigned, unnamed
 from frugalsvm.streams.dates import days_in
 from frugalsvm.streams.lines import Block
@@ -61,12 +60,12 @@ def read_table(data: DataOptions, *, labels: str | None) -> Table:
     if data.missing == "skip" and schema.numbers:
         numbers = list(schema.numbers)
         frame, first = frame.dropna(subset=numbers), first.dropna(subset=numbers)
-    told, doubt, y = [*notes, *left_out_notes(unused)], None, None
+    said, doubt, y = [*notes, *left_out_notes(unused)], None, None
     if label is not None:
         y = _labels(frame[label], str(labels))
         doubt = many_classes(first[label].to_numpy(), label, "a classifier") if labels == "classes" else None
-        told += _predicted(first[label], str(labels))
-    return Table(frame[features], y, first[features], described(schema, unused), told, doubt)
+        said += _predicted(first[label], str(labels))
+    return Table(frame[features], y, first[features], described(schema, unused), said, doubt)
 
 
 def _predicted(y: Any, labels: str) -> list[str]:
@@ -109,7 +108,7 @@ def _frame(data: DataOptions) -> Any:
 
 
 def _dialect(data: DataOptions, source: str) -> dict[str, Any]:
-    """How the first lines of CSV are written, as `read_csv` is told; what flags say is as they say."""
+    """How the first lines of CSV are written, as arguments of `read_csv`; flags come first."""
     from dask.bytes import read_bytes
 
     first = read_bytes(source, sample=_SNIFFED_BYTES, delimiter=b"\n")[0]

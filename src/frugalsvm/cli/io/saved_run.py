@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from frugalsvm.cli.flag_rules import flag_named
-from frugalsvm.cli.options import DataOptions, TrainOptions
+from frugalsvm.cli.options import TrainOptions
 from frugalsvm.persist.atomic import previous_of
 from frugalsvm.pipelines.prequential import Progress
+from frugalsvm.pipelines.reading import DataOptions
 
 __all__ = ["SavedRun", "check_same_flags", "load_run", "save_run"]
 
@@ -90,7 +91,7 @@ def save_run(
     passes_done: int,
     finished: bool,
     fingerprint: dict[str, Any] | None = None,
-    told: dict[str, Any] | None = None,
+    more: dict[str, Any] | None = None,
     for_prediction: bool = False,
 ) -> None:
     """Write a model with all that is needed to resume its training, and with what `inspect` is to tell of it.
@@ -111,7 +112,7 @@ def save_run(
         },
         **progress.figures(),
         "fingerprint": fingerprint,
-        **(told or {}),
+        **(more or {}),
     }
     # With kernel rows that are kept, training continues bit for bit; a finished model does without them.
     save(

@@ -4,12 +4,13 @@ from typing import Any
 
 from frugalsvm.cli.catalogue import CLASSES
 from frugalsvm.cli.console import Status
-from frugalsvm.cli.data import BATCH_ROWS, Opened, name_features, open_data, reading_for
-from frugalsvm.cli.io.first_rows import Examined, examine
-from frugalsvm.cli.io.interruption import Interruption
-from frugalsvm.cli.options import DataOptions, TrainOptions
+from frugalsvm.cli.options import TrainOptions
+from frugalsvm.cli.words.data_report import tell_examined
 from frugalsvm.cli.words.progress import ProgressLine
+from frugalsvm.pipelines.first_rows import Examined, examine
+from frugalsvm.pipelines.interruption import Interruption
 from frugalsvm.pipelines.prequential import Progress
+from frugalsvm.pipelines.reading import BATCH_ROWS, DataOptions, Opened, name_features, open_data, reading_for
 from frugalsvm.streams.pipes import grouped, pipe_for
 
 __all__ = ["StreamRun"]
@@ -34,7 +35,7 @@ class StreamRun:
         return opened._replace(batches=grouped(opened.batches, BATCH_ROWS, hasty_after=None if patient else 2))
 
     def examined(self) -> Examined:
-        """The stream with its first rows looked at, and what was decided by them told."""
+        """The stream with its first rows looked at; says what was decided by them."""
 
         def opening(data: DataOptions) -> Opened:
             self.data = data
@@ -44,7 +45,7 @@ class StreamRun:
         with Status(self._waiting, quiet=self.quiet or self.pipe is None):
             examined = examine(self.data, opening=opening)
         self.data = examined.data
-        examined.tell(quiet=self.quiet)
+        tell_examined(examined, quiet=self.quiet)
         return examined
 
     def _waiting(self) -> str:

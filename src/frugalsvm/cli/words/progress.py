@@ -1,4 +1,4 @@
-"""The line that shows how far training has come: live in a terminal, plain elsewhere."""
+"""How far training has come, or a search: live in a terminal, plain lines elsewhere."""
 
 import sys
 import time
@@ -8,17 +8,21 @@ from typing import Any
 from rich.live import Live
 from rich.text import Text
 
-from frugalsvm.cli.console import PLAIN_SECONDS, Onlookers, silenced, tell
+from frugalsvm.auto.report import candidate_words, score_words
+from frugalsvm.cli.console import PLAIN_SECONDS, Onlookers, Status, silenced, tell
 from frugalsvm.estimators.progress import CERTIFICATES
 from frugalsvm.pipelines.prequential import Progress
+from frugalsvm.words import counted
 
-__all__ = ["ProgressLine"]
+__all__ = ["ProgressLine", "SearchProgress"]
+
+_BAR_WIDTH = 30
 
 
 class ProgressLine:
     """Shows progress on standard error, so that standard output stays for results.
 
-    A terminal that is closed, or a pipe that nobody reads, ends the show and not the training.
+    A terminal that is closed, or a pipe that is not read, ends the show and not the training.
     """
 
     def __init__(self, progress: Progress, model: Any, n_rows: int | None, n_passes: int = 1, *, quiet: bool = False):
@@ -100,3 +104,48 @@ def _model_parts(model: Any) -> list[str]:
             if isinstance(value, float):
                 parts.append(f"{name} {value:.3g}")
     return parts
+
+
+class SearchProgress(Status):
+    """A bar, how many candidates were tried, and the best so far: a callback of `fit`, shown while that runs."""
+
+    def __init__(self, limit: float | None = None, *, quiet: bool = True):
+        super().__init__(self.words, quiet=quiet)
+        self._limit, self._start = limit, time.monotonic()
+        self._n_tried, self._best = 0, float("-inf")
+        self._latest: dict[str, Any] = {}  # candidate
+        self._stage, self._stage_start = "", self._start  # what goes on without candidates, and since when
+
+    def __call__(self, event: dict[str, Any]) -> None:
+        """Take in what `fit` tells."""
+        self._stage, self._stage_start = event.get("stage", ""), time.monotonic()
+        if not self._stage:
+            self._n_tried, self._best, self._latest = self._n_tried + 1, max(self._best, event["score"]), event
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._start
+
+    def words(self) -> str:
+        """What is going on, in a line."""
+        spent = f"{self.seconds:.0f} s" + ("" if self._limit is None else f" of {self._limit:.0f} s")
+        parts = [f"Comparing models: {counted(self._n_tried, 'candidate')} in {spent}"]
+        if self._latest:
+            name = self._latest["score_name"]
+            parts.append(f"best {name} so far {score_words(self._best, name == 'accuracy')}")
+        if self._stage:
+            return ", ".join([*parts, f"now {self._stage} ({time.monotonic() - self._stage_start:.0f} s so far)"])
+        return ", ".join([*parts, *([f"last: {candidate_words(self._latest)}"] if self._latest else [])])
+
+    def bar(self) -> Any:
+        """A bar: of the time that there is, or one that moves where there is no limit."""
+        from rich.progress_bar import ProgressBar
+
+        if self._limit is None:
+            return ProgressBar(width=_BAR_WIDTH, pulse=True)
+        return ProgressBar(total=self._limit, completed=min(self.seconds, self._limit), width=_BAR_WIDTH)
+
+    def _text(self) -> Any:
+        from rich.console import Group
+
+        return Group(self.bar(), super()._text())

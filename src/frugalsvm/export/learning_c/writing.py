@@ -20,7 +20,7 @@ from frugalsvm.export.learning_c.parts import (
 )
 from frugalsvm.export.learning_c.plan import Plan
 from frugalsvm.export.learning_c.state import bytes_of, digest_of, state_bytes
-from frugalsvm.pipelines.clipping import KNEE
+from frugalsvm.pipelines.statistics import KNEE
 
 __all__ = ["learner_texts"]
 

@@ -1,32 +1,25 @@
-"""The first rows of data to learn: in which order they are, which columns are of use, and whether there are enough."""
+"""The first rows of data to learn: in which order they are, which columns are of use, what an estimator sees."""
 
 from collections.abc import Callable, Container, Iterable, Iterator
 from itertools import chain
-from shlex import quote
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm.cli.catalogue import CATALOGUE, CLASSES
-from frugalsvm.cli.console import tell
-from frugalsvm.cli.data import FIRST_ROWS, Opened, open_data
-from frugalsvm.cli.options import YES_OR_NO, DataOptions
-from frugalsvm.cli.words.task import many_classes, task_of, task_words
-from frugalsvm.pipelines import ColumnEncoder, MissingValueFiller
+from frugalsvm.exceptions import Sentence
 from frugalsvm.pipelines.coded import tells_rows_apart
-from frugalsvm.pipelines.encoder import joined
-from frugalsvm.pipelines.scaling import new_scaler
+from frugalsvm.pipelines.encoder import ColumnEncoder, joined
+from frugalsvm.pipelines.imputer import MissingValueFiller
+from frugalsvm.pipelines.label_task import task_of
+from frugalsvm.pipelines.preparing import new_scaler
+from frugalsvm.pipelines.reading import FIRST_ROWS, DataOptions, Opened, open_data
 from frugalsvm.streams import StreamError
 from frugalsvm.streams.batch import labels_of, stacked
-from frugalsvm.streams.columns import LABEL_NAMES, Schema
+from frugalsvm.streams.columns import Schema
 
 __all__ = [
     "Examined",
     "Prepared",
-    "check_classes",
-    "check_enough",
-    "check_numbers",
-    "check_size",
     "chosen_scale",
     "described",
     "examine",
@@ -34,13 +27,8 @@ __all__ = [
     "many_texts",
     "peeked",
     "prepared",
-    "tell_labels",
-    "tell_task",
     "with_label_column",
 ]
-
-_MOST_BYTES = 2**28  # of the vectors of a model, if the width of rows was not given
-_HASHED = 2**16  # features that are advised instead
 
 
 class Examined(NamedTuple):
@@ -50,8 +38,8 @@ class Examined(NamedTuple):
     opened: Opened
     first: list  # batches
     batches: Iterator  # all of them, with the first
-    notes: list[str]
-    warnings: list[str]
+    notes: list[Sentence]
+    warnings: list[Sentence]
 
     @property
     def name(self) -> str:
@@ -79,13 +67,6 @@ class Examined(NamedTuple):
         n_rows = sum(batch.n_rows for batch in self.first)
         return "" if n_rows < FIRST_ROWS else f" first {n_rows:,} rows"
 
-    def tell(self, *, quiet: bool) -> None:
-        """Tell what was decided, and what may be wrong."""
-        for note in () if quiet else (*self.opened.stream.notes, *self.notes):
-            tell(f"note: {note}")
-        for warning in self.warnings:
-            tell(f"warning: {warning}")
-
 
 def examine(
     data: DataOptions, n_rows: int = FIRST_ROWS, opening: Callable[[DataOptions], Opened] = open_data
@@ -95,8 +76,8 @@ def examine(
     first, batches = peeked(opened.batches, n_rows)
     if not first:
         raise StreamError(f"{opened.stream.name} has no rows.")
-    notes: list[str] = []
-    warnings: list[str] = []
+    notes: list[Sentence] = []
+    warnings: list[Sentence] = []
     if data.shuffle == "auto":
         data, sentence = _ordered(data, opened, first)
         if sentence is not None and data.shuffle == "yes":
@@ -106,7 +87,7 @@ def examine(
             first, batches = peeked(opened.batches, n_rows)
         elif sentence is not None:
             warnings.append(sentence)
-            opened.order.was_told = True
+            opened.order.is_reported = True
     schema = opened.stream.schema
     if schema is not None:
         unused = _unused_columns(data, first)
@@ -114,13 +95,14 @@ def examine(
         data = data._replace(columns=described(schema, unused))
         if unused:
             if not schema.numbers and len(unused) == len(schema.strings):
-                raise ValueError(f"{opened.stream.name} has no column to learn from: {notes[-1]}.")
+                words, last = f"{opened.stream.name} has no column to learn from", notes[-1]
+                raise StreamError(Sentence(f"{words}: {last.words}", f"{last.about}.", **last.values))
             first = [_without(batch, unused) for batch in first]
             batches = (_without(batch, unused) for batch in batches)
     return Examined(data, opened, first, batches, notes, warnings)
 
 
-def _ordered(data: DataOptions, opened: Opened, first: list) -> tuple[DataOptions, str | None]:
+def _ordered(data: DataOptions, opened: Opened, first: list) -> tuple[DataOptions, Sentence | None]:
     """Data with a decision about its order, and a sentence if rows are sorted by label."""
     if not opened.order.is_settled and first[0].y is not None:
         opened.order.settle(of_numbers=not task_of(np.concatenate([batch.y for batch in first])).classifies)
@@ -133,10 +115,12 @@ def _ordered(data: DataOptions, opened: Opened, first: list) -> tuple[DataOption
     what = f"have one label only, {next(iter(order.counts))!r}" if n_classes == 1 else "are sorted by label"
     words = f"the first {order.n_rows:,} rows of {stream.name} {what}"
     if stream.reopenable:
-        advice = "all rows are read and shuffled before they are learned (--shuffle no keeps their order)"
-        return data._replace(shuffle="yes", shuffle_buffer=0), f"{words}: {advice}"
-    advice = "a model forgets what came first; --shuffle yes collects all rows and shuffles them"
-    return data._replace(shuffle="no"), f"{words}, and are learned in this order: {advice}"
+        words = f"{words}: all rows are read and shuffled before they are learned"
+        sentence = Sentence(words, " ({shuffle} keeps their order)", shuffle="no")
+        return data._replace(shuffle="yes", shuffle_buffer=0), sentence
+    words = f"{words}, and are learned in this order: a model forgets what came first"
+    sentence = Sentence(words, "; {shuffle} collects all rows and shuffles them", shuffle="yes")
+    return data._replace(shuffle="no"), sentence
 
 
 def _unused_columns(data: DataOptions, first: list) -> dict[str, str]:
@@ -152,10 +136,12 @@ def many_texts(values: list[str]) -> str | None:
     return f"{len(set(values)):,} different texts in {len(values):,} rows" if tells_rows_apart(values) else None
 
 
-def left_out_notes(unused: dict[str, str]) -> list[str]:
+def left_out_notes(unused: dict[str, str]) -> list[Sentence]:
     """Sentences about columns that are left out."""
-    keeps = "it is left out (--categorical {} keeps it)"
-    return [f"column {name!r} has {what}: {keeps.format(quote(name))}" for name, what in unused.items()]
+    return [
+        Sentence(f"column {name!r} has {what}: it is left out", " ({categorical} keeps it)", categorical=name)
+        for name, what in unused.items()
+    ]
 
 
 def described(schema: Schema, unused: Container[str]) -> list[list[str]]:
@@ -209,46 +195,10 @@ def prepared(
 
 
 def chosen_scale(scale: str, X: Any) -> bool | str:
-    """What a pipeline is told for a value of ``--scale``; columns inside of [-1, 1] are best left alone by auto."""
+    """The ``scale`` of a pipeline for "auto", "yes", "no" or a name; columns inside of [-1, 1] are best left alone."""
     if scale == "auto":
         return bool((np.abs(X if isinstance(X, np.ndarray) else X.data) > 1.0).any())  # none of missing values is
-    return scale == "yes" if scale in YES_OR_NO else scale
-
-
-def tell_task(examined: Examined, algorithm: str, *, is_guess: bool = False, quiet: bool) -> None:
-    """Tell what an algorithm for classes or for numbers is to predict, and warn of classes that look like numbers.
-
-    With ``is_guess`` the labels have decided which of these it is.
-    """
-    y, classifies = examined.labels, CATALOGUE[algorithm].task == CLASSES
-    if not quiet and len(y):
-        task = task_of(y, "auto" if is_guess else "classification" if classifies else "regression")
-        tell(f"note: {task_words(task, examined.label, examined.where and f' in the{examined.where}')}")
-    if classifies and (doubt := many_classes(y, examined.label, algorithm)):
-        tell(f"warning: {doubt}")
-
-
-def check_classes(examined: Examined, algorithm: str, classes: Any) -> None:
-    """Refuse one class where all classes must be known from the first rows on."""
-    labels = np.unique(np.concatenate([labels_of(batch) for batch in examined.first]))
-    if len(labels) > 1 or classes is not None or algorithm == "bsgd":
-        return
-    may_mix = not examined.opened.stream.reopenable and examined.data.shuffle != "yes"
-    raise ValueError(
-        f"{examined.name} has one label only{examined.where and f' in its{examined.where}'}, {labels.tolist()[0]!r}, "
-        f"and {algorithm} must know all classes before it learns: name them with --classes,"
-        f"{' mix the rows with --shuffle yes,' if may_mix else ''} or take -a bsgd."
-    )
-
-
-def check_numbers(examined: Examined) -> None:
-    """Refuse text where numbers are to be learned."""
-    for batch in examined.first:
-        if batch.y.dtype.kind not in "biuf":
-            found = batch.y[:1].tolist()[0]
-            raise ValueError(
-                f"{examined.name} has labels like {found!r}, which are not numbers: is --label the right column?"
-            )
+    return {"yes": True, "no": False}.get(scale, scale)
 
 
 def with_label_column(data: DataOptions) -> DataOptions:
@@ -260,34 +210,3 @@ def with_label_column(data: DataOptions) -> DataOptions:
     columns = [list(column) for column in data.columns]
     columns[index][2] = "label"
     return data._replace(columns=columns)
-
-
-def tell_labels(examined: Examined) -> None:
-    """Warn of a column of labels, by its name, among the features of rows that are learned without labels."""
-    schema = examined.schema
-    for name in () if schema is None else (*schema.numbers, *schema.strings):
-        if name.lower() in LABEL_NAMES:
-            tell(f"warning: column {name!r} is used as a feature; --label {name} leaves it out")
-
-
-def check_enough(examined: Examined, y: np.ndarray) -> None:
-    """Refuse rows by which parameters cannot be compared."""
-    n_learned = 2 * len(y) // 3
-    if n_learned == len(y) or len(np.unique(y[:n_learned])) < 2:
-        what = f"{len(y):,} rows, and {len(np.unique(y)):,} different labels"
-        raise ValueError(f"{examined.name} has {what}: too few to compare parameters by.")
-
-
-def check_size(examined: Examined, algorithm: str, budget: int | None) -> None:
-    """Refuse rows so wide that the vectors of a model would fill the memory, before that is taken."""
-    if examined.data.n_features is not None:  # somebody has said that it is meant
-        return
-    width = examined.opened.stream.n_features
-    n_vectors = (budget or 0) if CATALOGUE[algorithm].budgeted else 0
-    n_bytes = width * (4 * n_vectors + 24)  # and the statistics of the scaler
-    if n_bytes > _MOST_BYTES:
-        raise ValueError(
-            f"{examined.name} has {width:,} features, with which a model of {n_vectors:,} vectors takes "
-            f"{n_bytes / 2**20:,.0f} MB: --hash-features {_HASHED} brings them to fewer, a smaller --budget helps, and "
-            f"--features {width} confirms this size."
-        )

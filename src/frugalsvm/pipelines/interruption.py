@@ -3,17 +3,12 @@
 import signal
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
-from frugalsvm.cli.console import tell
 from frugalsvm.streams import StreamError
 from frugalsvm.streams.pipes import Pipe
 
-__all__ = ["Interruption", "ending_cleanly", "leaving_as_it_was"]
-
-
-_EXIT_CODES = (129, 143)  # of programs that SIGHUP and SIGTERM have ended
+__all__ = ["Interruption"]
 
 
 class _Interrupted(Exception):
@@ -21,7 +16,7 @@ class _Interrupted(Exception):
 
 
 class Interruption:
-    """Whether somebody has asked the program to end; a pipe is told, and what it has brought is still learned."""
+    """Whether somebody has asked the program to end; a pipe is ended, and what it has brought is still learned."""
 
     def __init__(self, pipe: Pipe | None = None):
         self.signal_number: int | None = None
@@ -72,7 +67,7 @@ class Interruption:
             return None
         except StreamError:
             if self._pipe is not None and self.signal_number is not None:
-                return None  # compressed data, or a table, that was cut off where the pipe was told to end
+                return None  # compressed data, or a table, that was cut off where the pipe was ended
             raise
 
 
@@ -81,33 +76,3 @@ def _signals_to_note() -> list[signal.Signals]:
     names = ("SIGINT", "SIGTERM", "SIGHUP")  # there is no SIGHUP on Windows
     numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
     return [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
-
-
-@contextmanager
-def ending_cleanly():
-    """End by SIGTERM and SIGHUP as by an error, so that nothing is left behind; training has handlers of its own."""
-
-    def leave(number, frame):
-        raise SystemExit(128 + number)
-
-    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    numbers = [getattr(signal, name) for name in names if signal.getsignal(getattr(signal, name)) == signal.SIG_DFL]
-    before = {number: signal.signal(number, leave) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-@contextmanager
-def leaving_as_it_was(output: Path, advice: str = ""):
-    """Training that has nothing to save before its end: tell what an interruption leaves behind."""
-    try:
-        yield
-    except (KeyboardInterrupt, SystemExit) as end:
-        is_interruption = isinstance(end, KeyboardInterrupt) or end.code in _EXIT_CODES
-        if is_interruption:
-            left = f"{output} is as it was before" if output.exists() else f"{output} was not written"
-            tell(f"Interrupted; {left}.{advice}")
-        raise

@@ -1,22 +1,27 @@
-"""Data for the commands: how a stream is opened, and what its batches hold."""
+"""How rows of files and pipes are read, to be learned or to be predicted: what is said of them, and how to open them.
+
+`frugalsvm.streams.open_stream` reads rows as they are. Here they are read ahead, shuffled if that is wanted, and looked
+at: whether they are sorted by their labels, and whether these are classes.
+"""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm.cli.catalogue import NOVELTIES, NUMBERS
-from frugalsvm.cli.options import DataOptions
+from frugalsvm.exceptions import Sentence, TaskError
 from frugalsvm.streams import open_stream, prefetched, shuffled
 from frugalsvm.streams.batch import rows_after
 from frugalsvm.streams.columns import schema_of
 from frugalsvm.streams.label_order import Watched
-from frugalsvm.streams.pipes import PIPE_ROWS, Pipe
+from frugalsvm.streams.pipes import PIPE_ROWS, Pipe, is_read_once
+from frugalsvm.words import NOVELTIES, NUMBERS
 
 __all__ = [
     "BATCH_ROWS",
     "FIRST_ROWS",
     "HEADERS",
+    "DataOptions",
     "Opened",
     "column_in",
     "columns_in",
@@ -31,10 +36,54 @@ BATCH_ROWS = 4096
 HEADERS: dict[str, bool | str] = {"auto": "auto", "yes": True, "no": False}
 
 
+class DataOptions(NamedTuple):
+    """How rows are read."""
+
+    source: str | list[str]
+    format: str | None = None
+    label: str | None = None
+    on_bad_line: str = "fail"
+    header: str = "auto"
+    delimiter: str | None = None
+    n_features: int | None = None
+    shuffle_buffer: int = 0
+    seed: int = 0
+    decimal: str | None = None
+    thousands: str | None = None
+    missing: str = "median"
+    shuffle: str = "auto"
+    categorical: str | None = None
+    ignore: str | None = None
+    hash_features: int | None = None
+    columns: list | None = None  # those that were learned from: name, kind and role of each
+
+    @property
+    def name(self) -> str:
+        """What to call the source in messages."""
+        if isinstance(self.source, str):
+            return self.source
+        return f"{self.source[0]} and {len(self.source) - 1} more"
+
+    @property
+    def is_read_once(self) -> bool:
+        """Whether rows come from standard input or a named pipe, which cannot be read a second time."""
+        return is_read_once(self.source)
+
+    @property
+    def is_shuffled(self) -> bool:
+        """Whether rows are learned in another order than they come in."""
+        return self.shuffle == "yes" or self.shuffle_buffer > 0
+
+    @property
+    def imputes(self) -> str | None:
+        """What missing numbers are filled with, if they are."""
+        return self.missing if self.missing in ("mean", "median") else None
+
+
 class Opened(NamedTuple):
     stream: Any  # as it was opened: it knows its length and its bad lines
     batches: Iterable  # what to read
-    order: Any = None  # a stream that knows the order of its labels, if they are read as they come
+    order: Any = None  # a stream that knows the order of its labels; None if all rows are kept
     surprises: Any = None  # what the rows so far have that the training data of a model had not
 
 
@@ -51,10 +100,13 @@ def open_data(
     has_labels: bool | None = None,
     of_classes: bool = True,
     of_numbers: bool = False,
-    prefetch: bool = True,
+    kept: bool = False,
     pipe: Pipe | None = None,
 ) -> Opened:
     """A stream from row ``start`` on, shuffled if wanted, read ahead on a second thread.
+
+    Rows that are all ``kept``, to be learned at once, are neither read ahead, as nothing happens between batches, nor
+    looked at for their order.
 
     By default rows have labels, which must be classes unless ``of_classes`` is false, or ``of_numbers`` says what they
     are; with ``has_labels=True`` they have some that are not read. A pipe is read in small batches, unless they are
@@ -87,8 +139,10 @@ def open_data(
         like=schema_of(options.columns),
         hash_features=options.hash_features,
     )
-    batches: Any = prefetched(stream, 2 * BATCH_ROWS // batch_rows) if prefetch else stream
-    order = batches = Watched(batches, of_numbers=of_numbers if of_classes or of_numbers else None)
+    order, batches = None, stream
+    if not kept:
+        ahead = prefetched(stream, 2 * BATCH_ROWS // batch_rows)
+        order = batches = Watched(ahead, of_numbers=of_numbers if of_classes or of_numbers else None)
     if from_the_start:
         buffer_rows = None if options.shuffle == "yes" else options.shuffle_buffer
         batches = rows_after(shuffled(batches, buffer_rows, options.seed), start)
@@ -98,7 +152,7 @@ def open_data(
 
 
 def reading_for(task: str | None, options: DataOptions) -> dict[str, bool]:
-    """What `open_data` is told of labels for a task; where none are needed, a column that is named is left out.
+    """What `open_data` has to know of labels for a task; where none are needed, a column that is named is left out.
 
     None is a task that the labels are to decide.
     """
@@ -119,9 +173,9 @@ def of_classes_only(batches: Iterable, stream: Any, *, numbered: bool) -> Iterat
                 column = "" if schema is None else f" in column {schema.label!r}"
                 row = f", row {batch.start + int(wrong[0]) + 1}" if numbered else ""
                 what = f"{stream.name}{row}: the label{column} is {batch.y[wrong[0]]:g}"
-                raise ValueError(
-                    f"{what}, and classes are whole numbers or text; --label says where they are, and "
-                    "--task regression learns numbers."
+                words = f"{what}, and classes are whole numbers or text"
+                raise TaskError(
+                    Sentence(words, "; {label} says where they are, and {task} learns numbers.", task="regression")
                 )
         yield batch
 

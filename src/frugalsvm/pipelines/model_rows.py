@@ -1,36 +1,22 @@
 """Rows for a model that is trained: read as those that it has learned, and refused if they are of another kind."""
 
 from collections.abc import Iterator
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_outlier_detector
 
-from frugalsvm.cli.console import tell
-from frugalsvm.cli.data import Opened, name_features, open_data
-from frugalsvm.cli.options import DataOptions
-from frugalsvm.cli.words.data_report import tell_skipped
-from frugalsvm.explain.model_contents import task_of_model
-from frugalsvm.pipelines import StreamPipeline
+from frugalsvm.exceptions import Sentence
+from frugalsvm.persist import describe
+from frugalsvm.pipelines.pipeline import StreamPipeline
+from frugalsvm.pipelines.reading import DataOptions, Opened, name_features, open_data
 from frugalsvm.pipelines.surprises import Surprises
+from frugalsvm.streams import StreamError
 from frugalsvm.streams.batch import labels_of, rows_of
-from frugalsvm.words import NUMBERS, few
+from frugalsvm.words import few
 
-__all__ = ["device_arguments", "open_for", "surprises_in", "tell_left_out"]
-
-
-def device_arguments(model: Any, device: str | None) -> dict[str, str]:
-    """Arguments of predictions; a device that is not there is told of before anything is read."""
-    if device is None:
-        return {}
-    from frugalsvm.arrays.namespace import arrays_on
-
-    arrays_on(device)
-    estimator = getattr(model, "estimator_", model)
-    if "device" not in signature(estimator.predict).parameters:
-        raise ValueError(f"{type(estimator).__name__} predicts on the CPU: leave --device out.")
-    return {"device": device}
+__all__ = ["open_for", "surprises_in"]
 
 
 def open_for(model: Any, model_file: Path, options: DataOptions, *, has_labels: bool | None = None) -> Opened:
@@ -44,17 +30,8 @@ def open_for(model: Any, model_file: Path, options: DataOptions, *, has_labels: 
     return opened._replace(batches=batches, surprises=surprises)
 
 
-def tell_left_out(opened: Opened) -> None:
-    """Tell which lines were left out, and warn of unknown categories and missing values, a line for each column."""
-    tell_skipped(opened.stream, of_model=True)
-    for sentence in opened.surprises.sentences():
-        tell(f"warning: {sentence}")
-
-
 def _as_learned(options: DataOptions, model_file: Path, model: Any) -> DataOptions:
     """Options with the columns that the model has learned from, in the same way."""
-    from frugalsvm.persist import describe
-
     impute = getattr(model, "impute", None)
     begun = describe(model_file).metadata.get("training", {}).get("data", {})
     return options._replace(
@@ -92,10 +69,8 @@ def _check_columns(model: Any, batch: Any, source: str) -> None:
         return
     if found - known:
         names = ", ".join(map(repr, sorted(found - known)))
-        raise ValueError(
-            f"{source} has text in {names}, which the model did not learn from: leave that out, or say with --label "
-            "that it holds the labels."
-        )
+        words = f"{source} has text in {names}, which the model did not learn from"
+        raise StreamError(Sentence(words, ": leave that out, or say with {label} that it holds the labels."))
     if known - found:
         names = ", ".join(map(repr, sorted(known - found)))
         raise ValueError(f"{source} has no text in {names}, which the model has learned from.")
@@ -104,10 +79,11 @@ def _check_columns(model: Any, batch: Any, source: str) -> None:
 def _check_labels(model: Any, labels: np.ndarray, source: str) -> None:
     classes, are_text = getattr(model, "classes_", None), labels.dtype.kind in "OUS"
     if classes is None:
-        known = "the model predicts numbers" if task_of_model(model) == NUMBERS and are_text else None
+        is_other = are_text and not is_outlier_detector(model)
+        known = "the model predicts numbers" if is_other else None
     else:
         other = labels.size and are_text != (classes.dtype.kind in "OUS")
         known = f"the model knows {few(classes.tolist())}" if other else None
     if known is not None:
         found = f"labels like {labels[:1].tolist()[0]!r}"
-        raise ValueError(f"{source} has {found}, and {known}: is --label the right column?")
+        raise StreamError(Sentence(f"{source} has {found}, and {known}", ": is {label} the right column?"))

@@ -4,26 +4,17 @@ from typing import Any
 
 import numpy as np
 
-from frugalsvm.cli.options import TrainOptions
 from frugalsvm.metrics.collected import scores_for
-from frugalsvm.streams.batch import labels_of, rows_of, rows_taken
-from frugalsvm.streams.in_memory import RowSampler
+from frugalsvm.streams.batch import Batch, labels_of, rows_of, rows_taken
 
-__all__ = ["held_quantiles", "sampler_for"]
+__all__ = ["QUANTILE_ROWS", "held_quantiles"]
 
-_ROWS = 16_384  # half of them to adjust quantiles, the others to measure them
+QUANTILE_ROWS = 16_384  # that are enough: half of them to adjust quantiles, the others to measure them
 _LEAST_ROWS = 40
 
 
-def sampler_for(options: TrainOptions) -> RowSampler | None:
-    """What keeps rows of a stream of which quantiles are learned, until its end."""
-    learns_quantiles = options.quantile is not None or options.loss == "pinball"
-    return RowSampler(_ROWS, options.seed) if learns_quantiles else None
-
-
-def held_quantiles(model: Any, sampler: RowSampler) -> dict[str, Any]:
-    """Adjust the quantiles of a pipeline, and tell which shares of other rows are below each of them."""
-    rows = sampler.sample().rows
+def held_quantiles(model: Any, rows: Batch) -> dict[str, Any]:
+    """Adjust the quantiles of a pipeline on half of some rows; returns which shares of the others are below each."""
     if rows.n_rows < _LEAST_ROWS:
         return {}
     # Not the numbers of --seed, which may have shuffled these rows: they would put a sorted file in order again.

@@ -1,18 +1,41 @@
-"""Candidates compared on rows that none of them learned from: how good each is, what it costs, and which to take."""
+"""Ways to learn compared on rows that none of them learned from: how good each is, what it costs, and which to take.
 
+A `Candidate` learns some rows and says what that took. `compare` judges all candidates by the same rows, so that their
+differences are known with a standard error, and `verdict` says what follows: another way is recommended only where it
+is better by more than chance.
+"""
+
+import os
+import tempfile
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 
-from frugalsvm.cli.catalogue import AUTO
-from frugalsvm.cli.commands.candidates import Candidate, Learned, OutOfTime
+from frugalsvm.compiling.notice import show_compiling
+from frugalsvm.persist import save
 from frugalsvm.selection.judging import mean_gain
 from frugalsvm.streams.batch import Batch, labels_of, rows_between, rows_of, rows_taken
 from frugalsvm.words import percent, seconds_words, size_of
 
-__all__ = ["Compared", "Lead", "Result", "compare", "lead_of", "recommended", "table_rows", "verdict"]
+__all__ = [
+    "Candidate",
+    "Compared",
+    "Lead",
+    "Learned",
+    "OutOfTime",
+    "Result",
+    "Watch",
+    "candidate_of",
+    "compare",
+    "file_bytes",
+    "lead_of",
+    "recommended",
+    "table_rows",
+    "verdict",
+]
 
 _PARTS = 4  # of the rows: one judges, the others are learned
 _FEW_ROWS = 1000  # of which all parts judge in turn
@@ -20,12 +43,63 @@ _MORE_THAN_CHANCE = 2.0  # standard errors
 _MUCH_CHEAPER = 5.0  # times
 
 
+class OutOfTime(ValueError):
+    """A candidate, or all of them, have not learned their rows within their limits."""
+
+
+class Learned(NamedTuple):
+    """What a candidate has made of some rows."""
+
+    model: Any
+    flags: dict[str, Any]  # settings that make the same model again, such as flags of `frugalsvm train`
+    seconds: float  # of training by these flags: the part that grows with the number of rows
+    fixed_seconds: float  # and the part that does not
+    exponent: float  # of the number of rows in the time
+    n_bytes: int  # of the model file
+    tried: tuple[dict[str, Any], ...] = ()  # flags that were compared on the way, with accuracies
+
+    def seconds_for(self, n_rows: int, n_learned: int) -> float:
+        """Seconds that training on another number of rows would take."""
+        return self.fixed_seconds + self.seconds * (n_rows / n_learned) ** self.exponent
+
+
+class Candidate(NamedTuple):
+    name: str  # of the algorithm
+    words: str  # what sets it apart, for people
+    learn: Callable[[Batch, float | None], Learned]  # from rows, within some seconds; raises OutOfTime
+    is_fixed: bool = False  # whether its settings are the same for all rows
+
+
+def candidate_of(name: str, estimator: Any, words: str = "") -> Candidate:
+    """An estimator, or a pipeline, as a candidate: fitted to all rows at once, whatever the limit of time.
+
+    Examples
+    --------
+    >>> from frugalsvm import BSGDClassifier
+    >>> from frugalsvm.auto.comparison import candidate_of, compare, verdict
+    >>> from frugalsvm.datasets import make_checkerboard
+    >>> from frugalsvm.streams.batch import Batch
+    >>> rows = Batch(*make_checkerboard(2000, random_state=0))
+    >>> wide, narrow = (BSGDClassifier(gamma=gamma, alpha=1e-4, random_state=0) for gamma in (0.001, 0.5))
+    >>> found = compare([candidate_of("wide", wide), candidate_of("narrow", narrow)], rows)
+    >>> print(verdict(found, "wide")[0].split(" by ")[0])
+    narrow is better than wide
+    """
+
+    def learn(rows: Batch, limit: float | None) -> Learned:
+        with Watch() as watch:
+            model = clone(estimator).fit(rows_of(rows), labels_of(rows))
+        return Learned(model, model.get_params(deep=False), watch.seconds, 0.0, 1.0, file_bytes(model))
+
+    return Candidate(name, words, learn)
+
+
 class Result(NamedTuple):
     """What came of a candidate."""
 
     name: str
     words: str
-    flags: dict[str, Any]  # of `frugalsvm train`
+    flags: dict[str, Any]  # settings that make its model again
     is_right: np.ndarray  # of each row that judged
     seconds: float  # of training on the rows that were learned
     whole_seconds: float  # and on all rows of the source, about
@@ -41,7 +115,7 @@ class Result(NamedTuple):
 class Compared(NamedTuple):
     results: list[Result]  # in the order of the candidates: the first is what would be done without a comparison
     n_learned: int  # rows, each time
-    notes: tuple[str, ...]
+    notes: tuple[str, ...]  # about those that were out of time
 
     @property
     def n_judges(self) -> int:
@@ -51,10 +125,10 @@ class Compared(NamedTuple):
 def compare(
     candidates: list[Candidate],
     rows: Batch,
-    n_rows: int,
-    limits: list[float | None],
-    seed: int,
-    tell: Callable[[Candidate], Any] = lambda candidate: None,
+    n_rows: int | None = None,
+    limits: list[float | None] | None = None,
+    seed: int = 0,
+    begin: Callable[[Candidate], Any] = lambda candidate: None,
 ) -> Compared:
     """Have candidates learn three quarters of some rows and predict the others.
 
@@ -65,29 +139,31 @@ def compare(
     candidates : list of Candidate
     rows : Batch
         A sample of the source.
-    n_rows : int
-        Number of rows of the source, for which costs are told.
-    limits : list of float or None
+    n_rows : int, default=None
+        Number of rows of the source, for which costs are estimated; None where the sample has all of them.
+    limits : list of float or None, default=None
         Seconds for each candidate, in all.
     seed : int
-    tell : callable
+    begin : callable
         Called with each candidate before it learns.
     """
+    n_rows = rows.n_rows if n_rows is None else n_rows
+    limits = [None] * len(candidates) if limits is None else limits
     part = np.random.default_rng(seed).permutation(rows.n_rows) % _PARTS
     in_turn = rows.n_rows < _FEW_ROWS
     results, notes = [], []
     for candidate, limit in zip(candidates, limits, strict=True):
-        tell(candidate)
+        begin(candidate)
         each = None if limit is None else limit / (_PARTS + 1 if in_turn else 1)
         try:
             results.append(_judged(candidate, rows, part, n_rows, each, in_turn=in_turn))
         except OutOfTime:
             notes.append(
                 f"{candidate.name} ({candidate.words}) is left out: it was not done within its "
-                f"{seconds_words(limit or 0.0)}. `--time-budget` gives more."
+                f"{seconds_words(limit or 0.0)}."
             )
     if not results:
-        raise ValueError("the time is too short to compare anything: give more with --time-budget.")
+        raise OutOfTime("the time is too short to compare anything")
     n_learned = int(np.count_nonzero(part != 0))
     return Compared(results, n_learned, tuple(notes))
 
@@ -106,7 +182,7 @@ def _judged(
         is_right.append(predicted == labels_of(judges))
     right = np.concatenate(is_right)
     n_learned = rows.n_rows - len(is_right[-1])
-    if in_turn and candidate.name != AUTO:  # whose flags are always the same
+    if in_turn and not candidate.is_fixed:  # parameters are chosen once more
         learned, n_learned = candidate.learn(rows, limit), rows.n_rows
     assert isinstance(learned, Learned)
     return Result(
@@ -221,3 +297,39 @@ def table_rows(compared: Compared, n_rows: int) -> list[dict[str, str]]:
             }
         )  # fmt: skip
     return rows
+
+
+# --- what it costs ------------------------------------------------------------------------------------------
+
+
+class Watch:
+    """Seconds within a context, without those in which machine code was compiled."""
+
+    def __init__(self) -> None:
+        self.seconds = self._began = self._compiling = 0.0
+
+    @property
+    def so_far(self) -> float:
+        """Seconds until now."""
+        return max(time.perf_counter() - self._began - self._compiling, 0.0)
+
+    def __enter__(self) -> "Watch":
+        self._before = show_compiling(self._note)
+        self._began = time.perf_counter()
+        return self
+
+    def _note(self, name: str, seconds: float | None) -> None:
+        self._compiling += seconds or 0.0
+        self._before(name, seconds)
+
+    def __exit__(self, *_: Any) -> None:
+        self.seconds = self.so_far
+        show_compiling(self._before)
+
+
+def file_bytes(model: Any, **how: Any) -> int:
+    """Size of the file that a model is saved to."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "model.frugal")
+        save(model, path, **how)
+        return os.path.getsize(path)

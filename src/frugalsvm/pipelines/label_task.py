@@ -1,0 +1,86 @@
+"""What there is to predict: classes or numbers, by the labels; and how that is said."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from frugalsvm.exceptions import Sentence, TaskError
+
+__all__ = ["Task", "looks_continuous", "many_classes", "task_of", "task_words"]
+
+_MANY_VALUES = 100  # different whole numbers, beyond which they are numbers
+_SEVERAL_VALUES, _ROWS_OF_EACH = 20, 4  # nor if there are several, with fewer rows of each
+_SEVERAL = 20  # classes, beyond which whole numbers may be meant as numbers
+
+
+class Task(NamedTuple):
+    classifies: bool
+    y: np.ndarray  # text, integers, or numbers
+    is_guess: bool  # numbers that could be the other thing as well
+
+
+def task_of(y: np.ndarray, wanted: str = "auto") -> Task:
+    """The task for labels: text and few whole numbers are classes, others are numbers; unless it is said.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> task_of(np.array([1.0, 2.0, 1.0])).classifies, task_of(np.array([1.5, 2.0, 1.0])).classifies
+    (True, False)
+    """
+    if y.dtype.kind not in "iuf":
+        if wanted == "regression":
+            words = f"Labels such as {y[:1].tolist()[0]!r} are not numbers"
+            raise TaskError(Sentence(words, ": leave {task} out.", task="regression"))
+        return Task(True, y if y.dtype.kind == "b" else y.astype(str), False)
+    is_whole = bool((y == np.floor(y)).all())
+    if wanted == "regression":
+        return Task(False, y.astype(np.float64), False)
+    if wanted == "auto" and looks_continuous(y):
+        return Task(False, y.astype(np.float64), is_whole)
+    if not is_whole:
+        wrong = y[y != np.floor(y)][0]
+        words = f"The label {wrong:g} is not a class: classes are whole numbers or text"
+        raise TaskError(Sentence(words, "; see {label} and {task}."))
+    return Task(True, y.astype(np.int64), wanted == "auto" and len(np.unique(y)) > _SEVERAL)
+
+
+def task_words(task: Task, label: str | None, where: str = "") -> Sentence:
+    """What is predicted, ``where`` that is known from, and how to have the other thing if it is a guess."""
+    what = "the labels" if label is None else repr(label)
+    if task.classifies:
+        words, other, instead = f"{len(np.unique(task.y)):,} classes{where}", "numbers", "regression"
+    else:
+        words, other = f"numbers from {task.y.min():g} to {task.y.max():g}{where}", "classes"
+        instead = "classification"
+    about = f" ({{task}} takes them as {other})" if task.is_guess else ""
+    return Sentence(f"predicting {what}: {words}", about, task=instead)
+
+
+def many_classes(y: np.ndarray, label: str | None, algorithm: str) -> Sentence | None:
+    """What to say where an algorithm for classes was asked for, and labels look like numbers; None if they do not."""
+    if not looks_continuous(y):
+        return None
+    what = "the labels are" if label is None else f"{label!r} has"
+    words = f"{what} {len(np.unique(y)):,} different numbers in {len(y):,} rows, and {algorithm} takes each for a class"
+    return Sentence(words, ": {task} predicts numbers", task="regression")
+
+
+def looks_continuous(y: np.ndarray, distinct: np.ndarray | None = None) -> bool:
+    """Whether labels are numbers rather than classes: fractions, or very many whole numbers.
+
+    ``distinct`` are the distinct ones, where they are known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> looks_continuous(np.array([1.5, 2.0])), looks_continuous(np.arange(10) % 3), looks_continuous(np.arange(999))
+    (True, False, True)
+    """
+    if y.dtype.kind not in "iuf":
+        return False
+    distinct = np.unique(y) if distinct is None else distinct
+    if not (distinct == np.floor(distinct)).all():
+        return True
+    n_values = len(distinct)
+    return n_values > _MANY_VALUES or (n_values > _SEVERAL_VALUES and _ROWS_OF_EACH * n_values > len(y))
