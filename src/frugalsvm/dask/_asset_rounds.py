@@ -32,6 +32,8 @@ __all__ = ["Rounds", "epochs", "newton_rounds", "options_of", "rounds_with_all"]
 
 _ROUNDS, _EPOCHS = 30, 20  # unless max_iter says otherwise
 _FEW = 0.02  # of all rows: one Newton step learns them
+_LOOSE = 0.02  # share of the objective: a bound that is farther from it gets more steps
+_TIGHTENING = {"careful_steps": 8, "careful_gain": 0.01}
 
 
 class _Partitions:
@@ -150,11 +152,20 @@ def newton_rounds(rounds: Rounds) -> None:
 
 def rounds_with_all(rounds: Rounds, start: np.ndarray) -> None:
     """Newton steps on all rows, those for validation among them, from given parameters."""
-    options = options_of(rounds)._replace(tell=rounds.tell_step)
+    solution = _with_all(rounds, start)
+    # With little regularization, the bound of a step is as good as the step is short.
+    if (solution.bounds < (1 - _LOOSE) * solution.objectives).any() and rounds.n_rounds + 1 < options_of(
+        rounds
+    ).max_total:
+        solution = _with_all(rounds, solution.parameters, **_TIGHTENING)
+    _end(rounds, solution)
+
+
+def _with_all(rounds: Rounds, start: np.ndarray, **others) -> Solution:
+    options = options_of(rounds)._replace(tell=rounds.tell_step, **others)
     options = options._replace(max_total=max(options.max_total - rounds.n_rounds, 2))
     with blas_threads(None):
-        problem = rounds.problem.careful()
-        _end(rounds, solve(problem, rounds.sample, options, rounds.training.rng, start=start))
+        return solve(rounds.problem.careful(), rounds.sample, options, rounds.training.rng, start=start)
 
 
 def _end(rounds: Rounds, solution: Solution) -> None:
