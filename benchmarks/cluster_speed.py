@@ -108,7 +108,7 @@ def asset_cases(arguments):
 def bar_cases(arguments):
     """What must be reached; the first with as many rounds as there are by default."""
     bsgd = {"budget": 100, "gamma": 5.0, "alpha": 1e-6, "random_state": 0}
-    for n_rows, n_workers, bar, more in ((10_000_000, 2, 1.0, {}), (20_000_000, 8, 5.0, {"max_iter": 1})):
+    for n_rows, n_workers, bar, more in ((arguments.rows // 2, 2, 1.0, {}), (arguments.rows, 8, 5.0, {"max_iter": 1})):
         title = f"BSGD, checkerboard {n_rows:,} rows, B=100"
         local, on_dask = BSGDClassifier(**bsgd), DaskBSGDClassifier(**bsgd, **more)
         yield Case(title, checkerboard, n_rows, local, on_dask, max(4, n_workers), (n_workers,), bar)
