@@ -69,7 +69,7 @@ class Rounds:
         # Features of the validation rows stay the same from round to round.
         self._features = features_kept(training.validation, shared) if training.validation.n_rows else None
         with blas_threads(None):
-            sample = self.sample_problem = sample_problem(training.sample, shared)
+            sample = self.sample_problem = sample_problem(training.sample, shared, training.cluster.free_threads())
         self.sample = Sample(*sample[:3])
         self.problem = PartitionedProblem(sample, self.partitions.ask, self.n_rows, penalty)
 

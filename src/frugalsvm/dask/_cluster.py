@@ -20,7 +20,9 @@ from distributed import Client, Future, get_client, wait
 from distributed.client import FutureCancelledError
 from distributed.comm import CommClosedError
 from distributed.scheduler import KilledWorker
+from distributed.utils import get_ip
 
+from frugalsvm.compiling.threads import Threads, thread_count
 from frugalsvm.dask._freed_memory import keep_freed_memory
 
 __all__ = ["Cluster", "Parcel", "SchedulerLostError", "client_for", "opened", "shared_out"]
@@ -267,6 +269,12 @@ class Cluster:
 
     def n_threads(self) -> int:
         return max(sum(worker["nthreads"] for worker in self._workers().values()), 1)
+
+    def free_threads(self) -> Threads:
+        """The cores of the client's machine that no worker has: while all wait for the client, it uses them."""
+        here = {"127.0.0.1", "::1", get_ip()}
+        taken = sum(worker["nthreads"] for worker in self._workers().values() if worker["host"] in here)
+        return Threads(max(thread_count(-1) - taken, 1))
 
     def memory(self) -> int:
         """Bytes that all workers together may use; a lot where there is no limit."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from frugalsvm.budgeted.learner import Learner
 from frugalsvm.budgeted.model_averaging import with_coefficients
-from frugalsvm.compiling.threads import blas_threads
+from frugalsvm.compiling.threads import ONE_THREAD, Threads, blas_threads
 from frugalsvm.dask._asset_tasks import Shared, sample_problem
 from frugalsvm.dask._preparing import Rows
 from frugalsvm.lowrank.backends.compiled import COMPILED
@@ -44,6 +44,7 @@ class Refit(NamedTuple):
     sample: Rows  # in random order
     n_classes: int
     alpha: Any  # a number, where there are rows
+    threads: Threads = ONE_THREAD
 
     def __call__(self, learner: Learner) -> Learner:
         """The learner with the best coefficients for the rows of the sample."""
@@ -82,9 +83,8 @@ class Refit(NamedTuple):
 
     def _problem(self, feature_map: Nystroem, part: slice) -> Problem:
         rows = Rows(-1, *self.sample.part(part), 0)
-        return sample_problem(rows, Shared(feature_map, Hinge(), False, self.n_classes))._replace(
-            penalty=float(self.alpha)
-        )
+        problem = sample_problem(rows, Shared(feature_map, Hinge(), False, self.n_classes), self.threads)
+        return problem._replace(penalty=float(self.alpha))
 
 
 def _n_vectors(learner: Learner) -> int:

@@ -126,7 +126,8 @@ class DaskBSGDClassifier(
             turn = Round(number, clock, clock + mean_rows, n_looks)
             models, clock = _one_round(learner, training, turn), turn.ends
             mean, single, *earlier = map(learner.advanced, (models.mean, models.single, *models.earlier))
-            refit = Refit(training.sample, len(local.classes_), getattr(local, "alpha_", self.alpha))
+            alpha, threads = getattr(local, "alpha_", self.alpha), training.cluster.free_threads()
+            refit = Refit(training.sample, len(local.classes_), alpha, threads)
             learner = mean if len(training.rows) == 1 else refit.better(mean, single)
             refitted = refit(learner)
             accuracy = self._tell(local, refitted, training)
