@@ -4,8 +4,8 @@ Rows are made or read inside the workers, and stay in their memory; the same row
 thread. Covertype comes from `frugalsvm.datasets`; ``--data forest`` makes rows of the same shape. A fit on few rows
 comes first, so that machine code is loaded. Times are the least of some repetitions, from rows in memory to
 a model, and the accuracy on test rows stands beside each. All numbers of workers get the same partitions, and so the
-same model. Estimators without Dask, and tasks of workers, take one thread each by themselves; the client takes the cores
-that no worker has, unless ``OMP_NUM_THREADS`` is 1.
+same model. ASSET and BSGD without Dask, and tasks of workers, take one thread each; the client takes the cores that no
+worker has, unless ``OMP_NUM_THREADS`` is 1.
 
 The COST of a distributed system is the number of workers that it takes to beat one thread (McSherry, Isard and Murray,
 "Scalability! But at what COST?", HotOS 2015).
