@@ -31,7 +31,7 @@ __all__ = [
     "feature_sums",
     "features_kept",
     "joined_answers",
-    "mean_of_epochs",
+    "mean_by_examples",
     "one_epoch",
     "rows_below",
     "rule_for",
@@ -309,8 +309,8 @@ def one_epoch(
     return parameters_of(steps), n_rows
 
 
-def mean_of_epochs(parts: list[tuple[np.ndarray, int]]) -> tuple[np.ndarray, int]:
-    """The mean of what partitions have come to, by examples."""
+def mean_by_examples(parts: list[tuple[np.ndarray, int]]) -> tuple[np.ndarray, int]:
+    """The mean of what partitions have come to by their examples, and how many these were."""
     numbers = [n for _, n in parts]
     if not sum(numbers):
         return parts[0]

@@ -181,18 +181,20 @@ class Cluster:
 
     def reduced(self, function: Callable, join: Callable, sources: Sequence[tuple], *shared: Any) -> Any:
         """The results as one: ``join`` makes one of several, in the order of the partitions."""
-        tree = self._tree(self._leaves(function, sources, shared), join)
+        tree = self._tree(self.lazy(function, sources, *shared), join)
         with self._answering():
             return self.client.gather(self.client.compute(tree))
 
     def lazy(self, function: Callable, sources: Sequence[tuple], *shared: Any) -> list[Any]:
         """Results that are computed again whenever they are needed."""
-        return self._leaves(function, sources, shared)
+        self._n_rounds += 1
+        name, task = self._name(function), delayed(_Opening(function), pure=False)
+        return [task(*source, *shared, dask_key_name=f"{name}-{i}") for i, source in enumerate(sources)]
 
     def kept(self, function: Callable, sources: Sequence[tuple], *shared: Any) -> list[Any]:
         """Futures of results that stay where they were computed."""
         with self._answering():
-            return self.client.compute(self._leaves(function, sources, shared))
+            return self.client.compute(self.lazy(function, sources, *shared))
 
     def kept_beside(self, function: Callable, sources: Sequence[tuple], *shared: Any) -> list[Any]:
         """As `kept`, and each where the first of its source is, as far as all workers get an equal share.
@@ -218,11 +220,6 @@ class Cluster:
 
     def _name(self, function: Callable) -> str:
         return f"frugalsvm-{function.__name__.strip('_')}-{self._run}-{self._n_rounds}"
-
-    def _leaves(self, function: Callable, sources: Sequence[tuple], shared: Sequence[Any]) -> list[Any]:
-        self._n_rounds += 1
-        name, task = self._name(function), delayed(_Opening(function), pure=False)
-        return [task(*source, *shared, dask_key_name=f"{name}-{i}") for i, source in enumerate(sources)]
 
     def _tree(self, nodes: list[Any], join: Callable) -> Any:
         name, level = self._name(join), 0

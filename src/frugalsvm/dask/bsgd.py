@@ -6,9 +6,10 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm.budgeted.learner import Learner
-from frugalsvm.budgeted.model_averaging import mean_coefficients, with_coefficients
+from frugalsvm.budgeted.model_averaging import with_coefficients
 from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.core.expansion import Expansion, averaged_coefficients
+from frugalsvm.dask._asset_tasks import mean_by_examples
 from frugalsvm.dask._base import DaskEstimator, Training, calibrate_on_validation, validation_accuracy
 from frugalsvm.dask._preparing import Rows, as_made_here
 from frugalsvm.dask._refit import Refit, rows_for
@@ -162,7 +163,7 @@ class DaskBSGDClassifier(
         learner = local.learners[0]
         coefficients = training.cluster.reduced(
             learned_coefficients,
-            mean_of_coefficients,
+            mean_by_examples,
             [(rows,) for rows in training.rows],
             training.cluster.broadcast(learner),
             turn,
@@ -245,9 +246,3 @@ def _after(learner: Learner, rows: Rows, turn: Round, part: slice) -> Learner:
     rng = np.random.default_rng([rows.number, turn.number])
     with blas_threads(None):
         return learner.learn(X, labels, weights, None if turn.number == 1 else rng.permutation(len(labels)))
-
-
-def mean_of_coefficients(parts: list[tuple[np.ndarray, int]]) -> tuple[np.ndarray, int]:
-    """The mean, and of how many examples it is."""
-    numbers = [n for _, n in parts]
-    return mean_coefficients([values for values, _ in parts], numbers), sum(numbers)
