@@ -44,8 +44,8 @@ class Timed:
 
 def wrap_tasks():
     """From now on, all functions that rounds are made of are timed."""
-    leaves, tree = Cluster._leaves, Cluster._tree
-    Cluster._leaves = lambda self, function, sources, shared: leaves(self, Timed(function), sources, shared)
+    lazy, tree = Cluster.lazy, Cluster._tree
+    Cluster.lazy = lambda self, function, sources, *shared: lazy(self, Timed(function), sources, *shared)
     Cluster._tree = lambda self, nodes, join: tree(self, nodes, Timed(join))
 
 

@@ -4,10 +4,14 @@ Rows are made or read inside the workers, and stay in their memory; the same row
 thread. Covertype comes from `frugalsvm.datasets`; ``--data forest`` makes rows of the same shape. A fit on few rows
 comes first, so that machine code is loaded. Times are the least of some repetitions, from rows in memory to
 a model, and the accuracy on test rows stands beside each. All numbers of workers get the same partitions, and so the
-same model. Set ``OMP_NUM_THREADS``, ``OPENBLAS_NUM_THREADS`` and ``NUMBA_NUM_THREADS`` to 1 before.
+same model. ASSET and BSGD without Dask, and tasks of workers, take one thread each; the client takes the cores that no
+worker has, unless ``OMP_NUM_THREADS`` is 1.
 
 The COST of a distributed system is the number of workers that it takes to beat one thread (McSherry, Isard and Murray,
 "Scalability! But at what COST?", HotOS 2015).
+
+``--bars`` measures what a cluster must reach, each case with the number of workers that its bar is for: some two
+minutes on 16 cores. ``--data forest --bars`` does without Covertype.
 """
 
 import argparse
@@ -71,6 +75,9 @@ class Case(NamedTuple):
     n_rows: int
     alone: Any
     on_dask: Any
+    partitions: int | None = None  # None: what was asked for
+    workers: tuple[int, ...] | None = None
+    bar: float = 0.0  # times one thread, at least
 
 
 LEARNERS = ["bsgd", "asset", "cells"]
@@ -79,16 +86,35 @@ ROWS_OF = {"covtype": covertype, "forest": forest_like}
 
 def cases(arguments):
     bsgd = {"budget": 100, "gamma": 5.0, "alpha": 1e-6, "random_state": 0, "max_iter": 1}
+    if arguments.bars:
+        yield from bar_cases(arguments)
+        return
     if "bsgd" in arguments.learners:
         title = f"BSGD, checkerboard {arguments.rows:,} rows, B=100"
         yield Case(title, checkerboard, arguments.rows, BSGDClassifier(**bsgd), DaskBSGDClassifier(**bsgd))
-    for size in arguments.sizes if "asset" in arguments.learners else ():
+    if "asset" in arguments.learners:
+        yield from asset_cases(arguments)
+    if "cells" in arguments.learners:
+        yield from cell_cases(arguments)
+
+
+def asset_cases(arguments):
+    for size in arguments.sizes:
         asset = {"n_components": size, "C": 3.0, "gamma": 1.0, "random_state": 0}
         title = f"ASSET, {arguments.data}, {arguments.asset_rows:,} rows, s={size}"
         local, on_dask = ASSETClassifier(**asset), DaskASSETClassifier(**asset)
         yield Case(title, ROWS_OF[arguments.data], arguments.asset_rows, local, on_dask)
-    if "cells" in arguments.learners:
-        yield from cell_cases(arguments)
+
+
+def bar_cases(arguments):
+    """What must be reached; the first with as many rounds as there are by default."""
+    bsgd = {"budget": 100, "gamma": 5.0, "alpha": 1e-6, "random_state": 0}
+    for n_rows, n_workers, bar, more in ((arguments.rows // 2, 2, 1.0, {}), (arguments.rows, 8, 5.0, {"max_iter": 1})):
+        title = f"BSGD, checkerboard {n_rows:,} rows, B=100"
+        local, on_dask = BSGDClassifier(**bsgd), DaskBSGDClassifier(**bsgd, **more)
+        yield Case(title, checkerboard, n_rows, local, on_dask, max(4, n_workers), (n_workers,), bar)
+    for case, bar in zip(asset_cases(arguments), (5.0, 4.0), strict=False):
+        yield case._replace(partitions=8, workers=(8,), bar=bar)
 
 
 def cell_cases(arguments):
@@ -127,7 +153,8 @@ def partitions(client, rows, n_rows, n_partitions):
 
 
 def alone(case, arguments, test):
-    parts = [case.rows(seed, case.n_rows // arguments.partitions) for seed in range(arguments.partitions)]
+    n_partitions = case.partitions or arguments.partitions
+    parts = [case.rows(seed, case.n_rows // n_partitions) for seed in range(n_partitions)]
     X, y = (np.concatenate(each) for each in zip(*parts, strict=True))
     del parts
     case.alone.fit(X[:N_WARM], y[:N_WARM])
@@ -140,7 +167,7 @@ def on_workers(case, n_workers, arguments, test):
     with cluster_of(n_workers, memory_limit=arguments.memory) as cluster, Client(cluster) as client:
         model.set_params(client=client)
         model.fit(*partitions(client, case.rows, N_WARM, max(n_workers, 2)))
-        X, y = partitions(client, case.rows, case.n_rows, arguments.partitions)
+        X, y = partitions(client, case.rows, case.n_rows, case.partitions or arguments.partitions)
         before = sum(client.run(time.process_time).values()), time.process_time()
         spent = timed(lambda: model.fit(X, y), arguments.repeats)
         after = sum(client.run(time.process_time).values()), time.process_time()
@@ -149,8 +176,9 @@ def on_workers(case, n_workers, arguments, test):
     return found | {"rounds": model.n_iter_, "processor_workers": workers, "processor_client": own}
 
 
-def show(title, name, found, local):
+def show(title, name, found, local, bar=0.0):
     ratio = f", {local['seconds'] / found['seconds']:.2f} times one thread" if found is not local else ""
+    ratio += f" (bar {bar:g})" if bar else ""
     rounds = f", {found['rounds']} rounds" if "rounds" in found else ""
     told = f"{title}: {name}: {found['seconds']:.2f} s, {found['accuracy']:.2f} %{rounds}{ratio}"
     print(told, flush=True)
@@ -158,6 +186,7 @@ def show(title, name, found, local):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bars", action="store_true", help="only the cases that have a bar, with its workers")
     parser.add_argument("--learners", nargs="+", choices=LEARNERS, default=LEARNERS)
     parser.add_argument("--workers", nargs="+", type=int, default=[1, 2, 4, 8])
     parser.add_argument("--partitions", type=int, default=8)
@@ -175,9 +204,9 @@ def main():
         test = case.rows(TEST_SEED, N_TEST)
         found = results["cases"][case.title] = {"local": alone(case, arguments, test)}
         show(case.title, "one thread", found["local"], found["local"])
-        for n_workers in arguments.workers:
+        for n_workers in case.workers or arguments.workers:
             found[str(n_workers)] = on_workers(case, n_workers, arguments, test)
-            show(case.title, f"{n_workers} workers", found[str(n_workers)], found["local"])
+            show(case.title, f"{n_workers} workers", found[str(n_workers)], found["local"], case.bar)
             if arguments.output is not None:
                 arguments.output.write_text(json.dumps(results, indent=1) + "\n")
 

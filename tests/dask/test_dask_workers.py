@@ -7,7 +7,9 @@ distributed = pytest.importorskip("distributed")
 
 import dask.array as da  # noqa: E402
 
+from frugalsvm.compiling.threads import Threads  # noqa: E402
 from frugalsvm.dask import DaskASSETClassifier, DaskBSGDClassifier, DaskLocalSVC  # noqa: E402
+from frugalsvm.dask._cluster import Cluster  # noqa: E402
 from frugalsvm.datasets import make_checkerboard  # noqa: E402
 
 MODELS = [
@@ -45,3 +47,26 @@ def test_workers_make_no_difference(make, settings):
     values, n_lost = trained_on(3, make, settings, loses=True)
     assert n_lost == 1
     np.testing.assert_array_equal(values, expected)
+
+
+@pytest.mark.parametrize(
+    ("make", "settings"),
+    [(DaskASSETClassifier, {"n_components": 300, "gamma": 8.0}), (DaskBSGDClassifier, {"budget": 60, "gamma": 8.0})],
+    ids=["asset", "bsgd"],
+)
+def test_threads_of_the_client_make_no_difference(client, monkeypatch, make, settings):
+    X, y = make_checkerboard(20_000, random_state=0)
+    found = []
+    for count in (1, 3):
+        monkeypatch.setattr(Cluster, "free_threads", lambda cluster, count=count: Threads(count))
+        model = make(client=client, random_state=0, max_iter=2, **settings)
+        model.fit(da.from_array(X, chunks=(10_000, -1)), da.from_array(y, chunks=10_000))
+        found.append(model.to_local().decision_function(X))
+    np.testing.assert_array_equal(*found)
+
+
+def test_the_client_leaves_the_cores_of_workers_to_them(client, monkeypatch):
+    monkeypatch.setattr("frugalsvm.dask._cluster.thread_count", lambda n_jobs: 5)
+    assert Cluster(client).free_threads().count == 3
+    monkeypatch.setattr("frugalsvm.dask._cluster.thread_count", lambda n_jobs: 1)
+    assert Cluster(client).free_threads().count == 1

@@ -9,7 +9,7 @@ from frugalsvm.dask._asset_tasks import (
     Shared,
     evaluated,
     features_kept,
-    mean_of_epochs,
+    mean_by_examples,
     one_epoch,
     rule_for,
     sample_problem,
@@ -32,6 +32,8 @@ __all__ = ["Rounds", "epochs", "newton_rounds", "options_of", "rounds_with_all"]
 
 _ROUNDS, _EPOCHS = 30, 20  # unless max_iter says otherwise
 _FEW = 0.02  # of all rows: one Newton step learns them
+_LOOSE = 0.02  # share of the objective: a bound that is farther from it gets more steps
+_TIGHTENING = {"careful_steps": 8, "careful_gain": 0.01}
 
 
 class _Partitions:
@@ -61,13 +63,13 @@ class Rounds:
         self.partitions = _Partitions(training.cluster, sources, shared)
         self.n_rows, self.penalty = int(training.overview.n_rows.sum()), penalty
         # Newton steps may be near the end without a better accuracy; what ends them is the objective.
-        self._watch = Watch(estimator.n_iter_no_change, 0.0)
+        self.watch = Watch(estimator.n_iter_no_change, 0.0)
         self._validation, self.is_done = training.validation, False
         self.unseen = None  # parameters that the validation rows have no part in
         # Features of the validation rows stay the same from round to round.
         self._features = features_kept(training.validation, shared) if training.validation.n_rows else None
         with blas_threads(None):
-            sample = self.sample_problem = sample_problem(training.sample, shared)
+            sample = self.sample_problem = sample_problem(training.sample, shared, training.cluster.free_threads())
         self.sample = Sample(*sample[:3])
         self.problem = PartitionedProblem(sample, self.partitions.ask, self.n_rows, penalty)
 
@@ -97,14 +99,10 @@ class Rounds:
         name, quality = self.estimator.quality_name, self._quality(parameters)
         self.training.tell(copy(self.local), **({} if name is None else {name: quality}), **figures)
         if self._features is not None:
-            self.is_done = self._watch.note(quality, parameters)
+            self.is_done = self.watch.note(quality, parameters)
             if not self.problem.is_whole:
-                self.unseen = self._watch.best_parameters if self.is_done else parameters
+                self.unseen = self.watch.best_parameters if self.is_done else parameters
         return self.is_done
-
-    @property
-    def best_parameters(self):
-        return self._watch.best_parameters
 
     def _quality(self, parameters) -> float:
         """On the validation rows; NaN where there are none."""
@@ -150,11 +148,20 @@ def newton_rounds(rounds: Rounds) -> None:
 
 def rounds_with_all(rounds: Rounds, start: np.ndarray) -> None:
     """Newton steps on all rows, those for validation among them, from given parameters."""
-    options = options_of(rounds)._replace(tell=rounds.tell_step)
+    solution = _with_all(rounds, start)
+    # With little regularization, the bound of a step is as good as the step is short.
+    if (solution.bounds < (1 - _LOOSE) * solution.objectives).any() and rounds.n_rounds + 1 < options_of(
+        rounds
+    ).max_total:
+        solution = _with_all(rounds, solution.parameters, **_TIGHTENING)
+    _end(rounds, solution)
+
+
+def _with_all(rounds: Rounds, start: np.ndarray, **others) -> Solution:
+    options = options_of(rounds)._replace(tell=rounds.tell_step, **others)
     options = options._replace(max_total=max(options.max_total - rounds.n_rounds, 2))
     with blas_threads(None):
-        problem = rounds.problem.careful()
-        _end(rounds, solve(problem, rounds.sample, options, rounds.training.rng, start=start))
+        return solve(rounds.problem.careful(), rounds.sample, options, rounds.training.rng, start=start)
 
 
 def _end(rounds: Rounds, solution: Solution) -> None:
@@ -180,12 +187,12 @@ def epochs(rounds: Rounds) -> None:
     parameters = np.zeros((problem.n_outputs, problem.n_features + 1))
     for number in range(estimator.max_iter or _EPOCHS):
         sent = training.cluster.broadcast(parameters)
-        parameters, _ = rounds.partitions.reduced(one_epoch, mean_of_epochs, rule, sent, n_steps, number, averages)
+        parameters, _ = rounds.partitions.reduced(one_epoch, mean_by_examples, rule, sent, n_steps, number, averages)
         n_steps += mean_rows
         if rounds.end(parameters):
             break
-    if rounds.best_parameters is not None:
-        parameters = rounds.unseen = rounds.best_parameters
+    if rounds.watch.best_parameters is not None:
+        parameters = rounds.unseen = rounds.watch.best_parameters
     with blas_threads(None):
         point = problem.careful().point_at(parameters)
         smoothing = OPTIONS.smoothings[-1] * rounds.unit

@@ -7,13 +7,14 @@ import numpy as np
 
 from frugalsvm.arrays.namespace import HOST
 from frugalsvm.arrays.sources import dense_rows
-from frugalsvm.compiling.threads import blas_threads
+from frugalsvm.compiling.threads import ONE_THREAD, Threads, blas_threads
 from frugalsvm.dask._preparing import Rows, as_made_here
 from frugalsvm.estimators.targets import TargetScale
-from frugalsvm.lowrank.backends.compiled import StoredRows
+from frugalsvm.lowrank.backends.compiled import Compiled, StoredRows, stored_rows
 from frugalsvm.lowrank.backends.partition_sums import Iterate, mean_iterates, summed
 from frugalsvm.lowrank.epochs import SCALE_ROWS, Steps, features_of, new_rule, parameters_of, started_at, take_steps
 from frugalsvm.lowrank.maps import raw_rows, raw_weights, whitening_of, width_of
+from frugalsvm.lowrank.passes import ONE_AFTER_ANOTHER, Passes
 from frugalsvm.lowrank.problem import Problem
 from frugalsvm.lowrank.subgradient import average_from, learn, new_state, no_average
 from frugalsvm.lowrank.targets import class_targets
@@ -30,7 +31,7 @@ __all__ = [
     "feature_sums",
     "features_kept",
     "joined_answers",
-    "mean_of_epochs",
+    "mean_by_examples",
     "one_epoch",
     "rows_below",
     "rule_for",
@@ -90,10 +91,21 @@ def features_kept(rows: Rows, shared: Shared) -> np.ndarray:
         return raw_rows(feature_map, as_made_here(rows.X), np.empty((rows.n_rows, width_of(feature_map)), np.float32))
 
 
-def sample_problem(sample: Rows, shared: Shared) -> Problem:
+def sample_problem(sample: Rows, shared: Shared, threads: Threads = ONE_THREAD) -> Problem:
     """The problem on rows that the client has."""
-    _, targets, weights = _examples(sample, shared)
-    return _problem(features_kept(sample, shared), targets, weights, shared, _whitening(shared.feature_map))
+    X, targets, weights = _examples(sample, shared)
+    feature_map, backend = shared.feature_map, Compiled()
+    backend.passes = _SameBits(threads)
+    rows = stored_rows(feature_map, X, np.arange(len(weights)), backend=backend)
+    whitening = whitening_with(whitening_of(feature_map), width_of(feature_map), backend.passes)
+    return _problem(rows, targets, weights, shared, whitening)
+
+
+class _SameBits(Passes):
+    """Passes whose results are the same, to the last bit, with every number of threads."""
+
+    def scores(self, rows, vectors):
+        return ONE_AFTER_ANOTHER.scores(rows, vectors)  # a library of matrix products rounds by the blocks that it gets
 
 
 _LATEST: list[tuple[Any, Any]] = []  # a matrix and its whitening: that of the last training, in this process
@@ -112,15 +124,15 @@ def _whitening(feature_map):
     return whitening
 
 
-def _problem(table, targets, weights, shared, whitening) -> Problem:
-    """The problem on some rows, whose features are in a table; of one class, these make the targets."""
+def _problem(rows: StoredRows, targets, weights, shared, whitening) -> Problem:
+    """The problem on some rows; of one class, their features make the targets."""
     if shared.center is not None:
         targets = -(
-            table
+            rows.block
             @ raw_weights(as_made_here(shared.feature_map), as_made_here(shared.center)[None]).T.astype(np.float32)
         ).T
         targets = np.ascontiguousarray(targets)
-    return Problem(StoredRows(table), targets, weights, shared.loss, 0.0, whitening, shared.intercept)
+    return Problem(rows, targets, weights, shared.loss, 0.0, whitening, shared.intercept)
 
 
 def _blocks(rows: Rows, features: np.ndarray | None, shared: Shared, first: int) -> Iterator[Problem]:
@@ -137,7 +149,7 @@ def _blocks(rows: Rows, features: np.ndarray | None, shared: Shared, first: int)
         part = slice(start, start + n_block)
         n_rows = len(weights[part])
         table = raw_rows(feature_map, X[part], scratch[:n_rows]) if kept is None else kept[part]
-        yield _problem(table, targets[:, part], weights[part], shared, whitening)
+        yield _problem(StoredRows(table), targets[:, part], weights[part], shared, whitening)
 
 
 def evaluated(rows: Rows, features: np.ndarray | None, shared: Shared, iterate: Iterate, function: Callable) -> Any:
@@ -297,8 +309,8 @@ def one_epoch(
     return parameters_of(steps), n_rows
 
 
-def mean_of_epochs(parts: list[tuple[np.ndarray, int]]) -> tuple[np.ndarray, int]:
-    """The mean of what partitions have come to, by examples."""
+def mean_by_examples(parts: list[tuple[np.ndarray, int]]) -> tuple[np.ndarray, int]:
+    """The mean of what partitions have come to by their examples, and how many these were."""
     numbers = [n for _, n in parts]
     if not sum(numbers):
         return parts[0]

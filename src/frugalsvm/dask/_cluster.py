@@ -20,7 +20,9 @@ from distributed import Client, Future, get_client, wait
 from distributed.client import FutureCancelledError
 from distributed.comm import CommClosedError
 from distributed.scheduler import KilledWorker
+from distributed.utils import get_ip
 
+from frugalsvm.compiling.threads import Threads, thread_count
 from frugalsvm.dask._freed_memory import keep_freed_memory
 
 __all__ = ["Cluster", "Parcel", "SchedulerLostError", "client_for", "opened", "shared_out"]
@@ -179,18 +181,20 @@ class Cluster:
 
     def reduced(self, function: Callable, join: Callable, sources: Sequence[tuple], *shared: Any) -> Any:
         """The results as one: ``join`` makes one of several, in the order of the partitions."""
-        tree = self._tree(self._leaves(function, sources, shared), join)
+        tree = self._tree(self.lazy(function, sources, *shared), join)
         with self._answering():
             return self.client.gather(self.client.compute(tree))
 
     def lazy(self, function: Callable, sources: Sequence[tuple], *shared: Any) -> list[Any]:
         """Results that are computed again whenever they are needed."""
-        return self._leaves(function, sources, shared)
+        self._n_rounds += 1
+        name, task = self._name(function), delayed(_Opening(function), pure=False)
+        return [task(*source, *shared, dask_key_name=f"{name}-{i}") for i, source in enumerate(sources)]
 
     def kept(self, function: Callable, sources: Sequence[tuple], *shared: Any) -> list[Any]:
         """Futures of results that stay where they were computed."""
         with self._answering():
-            return self.client.compute(self._leaves(function, sources, shared))
+            return self.client.compute(self.lazy(function, sources, *shared))
 
     def kept_beside(self, function: Callable, sources: Sequence[tuple], *shared: Any) -> list[Any]:
         """As `kept`, and each where the first of its source is, as far as all workers get an equal share.
@@ -216,11 +220,6 @@ class Cluster:
 
     def _name(self, function: Callable) -> str:
         return f"frugalsvm-{function.__name__.strip('_')}-{self._run}-{self._n_rounds}"
-
-    def _leaves(self, function: Callable, sources: Sequence[tuple], shared: Sequence[Any]) -> list[Any]:
-        self._n_rounds += 1
-        name, task = self._name(function), delayed(_Opening(function), pure=False)
-        return [task(*source, *shared, dask_key_name=f"{name}-{i}") for i, source in enumerate(sources)]
 
     def _tree(self, nodes: list[Any], join: Callable) -> Any:
         name, level = self._name(join), 0
@@ -267,6 +266,12 @@ class Cluster:
 
     def n_threads(self) -> int:
         return max(sum(worker["nthreads"] for worker in self._workers().values()), 1)
+
+    def free_threads(self) -> Threads:
+        """The cores of the client's machine that no worker has: while all wait for the client, it uses them."""
+        here = {"127.0.0.1", "::1", get_ip()}
+        taken = sum(worker["nthreads"] for worker in self._workers().values() if worker["host"] in here)
+        return Threads(max(thread_count(-1) - taken, 1))
 
     def memory(self) -> int:
         """Bytes that all workers together may use; a lot where there is no limit."""

@@ -6,8 +6,10 @@ alone, and not on what is asked along with it.
 """
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from operator import itemgetter
 from queue import SimpleQueue
-from threading import Thread
+from threading import Lock
 from typing import Any
 
 __all__ = ["solved_side_by_side"]
@@ -15,60 +17,43 @@ __all__ = ["solved_side_by_side"]
 Ask = Callable[[Any], Any]
 
 
-class _EndedError(BaseException):
-    """Another problem has failed: there will be no answer."""
-
-
-class _Job(Thread):
-    """A function on a thread of its own, which asks now and then: it has a question, or a result."""
-
-    def __init__(self, function: Callable[[Ask], Any]):
-        super().__init__(daemon=True)
-        self._function = function
-        self._said: SimpleQueue = SimpleQueue()
-        self._answers: SimpleQueue = SimpleQueue()
-        self.question: Any = None
-        self.result: Any = None
-
-    def wait(self) -> None:
-        """Let it continue until its next question or its end."""
-        self.question, self.result, error = self._said.get()
-        if error is not None:
-            raise error
-
-    def answer(self, *answer: Any) -> None:
-        """Go on with an answer, or end without one."""
-        self._answers.put(answer)
-        self.wait() if answer else self.join()
-
-    def _ask(self, question: Any) -> Any:
-        self._said.put((question, None, None))
-        answer = self._answers.get()
-        if not answer:
-            raise _EndedError
-        return answer[0]
-
-    def run(self) -> None:
-        try:
-            self._said.put((None, self._function(self._ask), None))
-        except _EndedError:
-            pass
-        except BaseException as error:
-            self._said.put((None, None, error))
-
-
 def solved_side_by_side(functions: Sequence[Callable[[Ask], Any]], answered: Callable[[list], list]) -> list[Any]:
     """What functions return that get answers by ``ask(question)``; ``answered`` has those to several questions."""
-    jobs = [_Job(function) for function in functions]
-    try:
-        for job in jobs:
-            job.start()
-            job.wait()
-        while waiting := [job for job in jobs if job.question is not None]:
-            for job, answer in zip(waiting, answered([job.question for job in waiting]), strict=True):
-                job.answer(answer)
-    finally:
-        for job in jobs:
-            if job.is_alive():
-                job.answer()
-    return [job.result for job in jobs]
+    said: SimpleQueue = SimpleQueue()  # the number of a problem, with a question and its answer to come, or its end
+    running = Lock()
+
+    def run(number: int) -> Any:
+        def ask(question: Any) -> Any:
+            answer: Future = Future()
+            said.put((number, question, answer))
+            running.release()
+            try:
+                return answer.result()
+            finally:
+                running.acquire()
+
+        try:
+            with running:
+                return functions[number](ask)
+        finally:
+            said.put((number, None, None))
+
+    with ThreadPoolExecutor(len(functions)) as pool:
+        solving = [pool.submit(run, number) for number in range(len(functions))]
+        waiting: list[tuple[Any, Future]] = []
+        n_open = len(solving)
+        try:
+            while n_open:
+                heard = sorted((said.get() for _ in range(n_open)), key=itemgetter(0))
+                waiting = [(question, to_come) for _, question, to_come in heard if to_come is not None]
+                for number in (number for number, _, to_come in heard if to_come is None):
+                    solving[number].result()  # or its error
+                answers = answered([question for question, _ in waiting]) if waiting else []
+                for (_, to_come), answer in zip(waiting, answers, strict=True):
+                    to_come.set_result(answer)
+                n_open = len(waiting)
+        except BaseException:
+            for _, to_come in waiting:
+                to_come.cancel()  # who waits for it ends
+            raise
+        return [each.result() for each in solving]

@@ -15,6 +15,7 @@ from frugalsvm.estimators.parameters import documented
 from frugalsvm.estimators.validation import is_path, parsed_bytes, values_of_path
 from frugalsvm.lowrank.backends.partitions import rows_to_begin_with
 from frugalsvm.lowrank.maps import n_candidates, width_of
+from frugalsvm.lowrank.passes import Passes
 
 __all__ = ["DaskASSETClassifier", "LowRankRounds"]
 
@@ -89,7 +90,8 @@ class LowRankRounds(DaskEstimator):
     def _shared(self, local, training: Training, candidates) -> Shared:
         """What partitions have to know, with a feature map that is made of some rows."""
         scale = local.take_scale(training.sample.labels, training.sample.weights)
-        feature_map = local.map_plan().new(candidates, training.rng, sparse=training.is_sparse)
+        passes = Passes(training.cluster.free_threads())
+        feature_map = local.map_plan().new(candidates, training.rng, sparse=training.is_sparse, passes=passes)
         loss, n_classes = local.new_loss(), len(getattr(local, "classes_", ()))
         n_outputs = len(getattr(loss, "quantile", ())) or int(np.prod(training.overview.target_shape or ()))
         return Shared(feature_map, loss, local.fit_intercept, n_classes, n_outputs, scale)

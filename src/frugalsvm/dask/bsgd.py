@@ -1,14 +1,15 @@
 """Budgeted SGD on a Dask cluster."""
 
 from copy import copy
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from frugalsvm.budgeted.learner import Learner
-from frugalsvm.budgeted.model_averaging import mean_coefficients, with_coefficients
+from frugalsvm.budgeted.model_averaging import with_coefficients
 from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.core.expansion import Expansion, averaged_coefficients
+from frugalsvm.dask._asset_tasks import mean_by_examples
 from frugalsvm.dask._base import DaskEstimator, Training, calibrate_on_validation, validation_accuracy
 from frugalsvm.dask._preparing import Rows, as_made_here
 from frugalsvm.dask._refit import Refit, rows_for
@@ -41,7 +42,8 @@ class DaskBSGDClassifier(
     mean of all, by the examples that they have learned from and merged down to the budget, and that of the largest
     partition. The one with the better support vectors stays, and the client learns its coefficients once more on a
     sample of the rows. Rounds end when the accuracy on validation rows does not grow any more, and the model that did
-    best on them is kept. ``max_iter=1`` reads all rows once, as `BSGDClassifier` does.
+    best on them is kept. They end after the first if the largest partition's model was as good when it had learned a
+    half or a quarter of its rows. ``max_iter=1`` reads all rows once, as `BSGDClassifier` does.
 
     The result does not depend on the number of workers, nor on which of them does what, but it does on the partitions:
     fewer and larger ones need fewer rounds. Choose about as many as there are cores.
@@ -66,7 +68,8 @@ class DaskBSGDClassifier(
     tol : float, default=1e-3
         Gain of accuracy on the validation rows that counts as one.
     n_iter_no_change : int, default=2
-        Rounds without a gain after which training ends.
+        Rounds without a gain after which training ends. In the first round, each time that the number of rows learned
+        doubles counts as one.
 
     Attributes
     ----------
@@ -117,39 +120,42 @@ class DaskBSGDClassifier(
 
     def _rounds(self, local, training: Training):
         watch = Watch(self.n_iter_no_change, self.tol)
-        clock, done, n_rounds, learner = 0, False, 0, local.learners[0]
+        clock, done, learner = 0, False, local.learners[0]
         mean_rows = max(int(np.average(training.n_train, weights=training.n_train)), 1)
-        while n_rounds < self.max_iter and not done:
-            n_rounds += 1
-            clock += mean_rows
-            models = _one_round(learner, training, Round(n_rounds, clock - mean_rows, clock))
-            learner, refitted = self._chosen(local, training, *map(learner.advanced, models))
+        for number in range(1, self.max_iter + 1):
+            n_looks = self.n_iter_no_change if number == 1 < self.max_iter else 0
+            turn = Round(number, clock, clock + mean_rows, n_looks)
+            models, clock = _one_round(learner, training, turn), turn.ends
+            mean, single, *earlier = map(learner.advanced, (models.mean, models.single, *models.earlier))
+            alpha, threads = getattr(local, "alpha_", self.alpha), training.cluster.free_threads()
+            refit = Refit(training.sample, len(local.classes_), alpha, threads)
+            learner = mean if len(training.rows) == 1 else refit.better(mean, single)
+            refitted = refit(learner)
             accuracy = self._tell(local, refitted, training)
-            done = watch.note(accuracy, refitted) if training.validation.n_rows else False
+            if training.validation.n_rows:
+                done = watch.note(accuracy, refitted) or self._is_level(local, training, refit, accuracy, earlier)
+            if done:
+                break
         if training.validation.n_rows and not done and self.max_iter > 1:
             rising = f"the accuracy on the validation rows still rose within the last {self.n_iter_no_change} rounds"
-            advice = f"{rising}; raise max_iter"
-            warn_at_limit(self, f"max_iter={self.max_iter}", advice)
+            warn_at_limit(self, f"max_iter={self.max_iter}", f"{rising}; raise max_iter")
         if watch.best_parameters is not None:
             local.set_learner(0, watch.best_parameters)
         if self.average == "post":
-            self._post_round(local, training, Round(n_rounds + 1, clock, clock))
+            self._post_round(local, training, Round(number + 1, clock, clock))
         if self.calibrate is not None:
             calibrate_on_validation(local, training.validation)
 
-    def _chosen(self, local, training: Training, mean: Learner, single: Learner):
-        """The model that continues to learn, and the same with better coefficients."""
-        if not training.sample.n_rows:
-            return mean, mean
-        alpha: Any = getattr(local, "alpha_", self.alpha)
-        refit = Refit(training.sample, len(local.classes_), float(alpha))
-        chosen = mean if len(training.rows) == 1 else refit.better(mean, single)
-        return chosen, refit(chosen)
+    def _is_level(self, local, training: Training, refit: Refit, accuracy: float, earlier: list[Learner]) -> bool:
+        """Whether models of half of the rows, a quarter and so on were as good: another pass gains nothing, either."""
+        if not (earlier and training.sample.n_rows):  # coefficients that are not learned again move too much
+            return False
+        accuracies = (_accuracy(local, refit(learner), training) for learner in earlier)
+        return all(accuracy <= before + self.tol for before in accuracies)
 
     def _tell(self, local, learner, training: Training):
         """Tell of a round; returns the accuracy on the validation rows."""
-        local.set_learner(0, learner)
-        accuracy = validation_accuracy(local, training.validation)
+        accuracy = _accuracy(local, learner, training)
         training.tell(copy(local), accuracy=accuracy, gradient_error=local.gradient_error_)
         return accuracy
 
@@ -157,7 +163,7 @@ class DaskBSGDClassifier(
         learner = local.learners[0]
         coefficients = training.cluster.reduced(
             learned_coefficients,
-            mean_of_coefficients,
+            mean_by_examples,
             [(rows,) for rows in training.rows],
             training.cluster.broadcast(learner),
             turn,
@@ -165,10 +171,16 @@ class DaskBSGDClassifier(
         self._tell(local, learner._replace(expansion=with_coefficients(learner.expansion, coefficients[0])), training)
 
 
+def _accuracy(local, learner: Learner, training: Training) -> float:
+    local.set_learner(0, learner)
+    return validation_accuracy(local, training.validation)
+
+
 class Round(NamedTuple):
     number: int
     began: int  # examples that each partition had learned from before, on average
     ends: int
+    n_looks: int = 0  # at models that have learned a part of their rows; in the first round only
 
 
 class Learned(NamedTuple):
@@ -176,6 +188,7 @@ class Learned(NamedTuple):
 
     mean: Expansion  # of all, inside the budget
     single: Expansion  # of the largest
+    earlier: tuple[Expansion, ...] = ()  # that one when it had learned a half of its rows, a quarter, ...
 
 
 class _Merging:
@@ -191,9 +204,9 @@ class _Merging:
         if len(parts) == 1:
             return parts[0]
         # The first of the largest: who runs what makes no difference.
-        single = max((each.single for each in parts), key=lambda model: int(model.counts[0]["n_seen"]))
+        largest = max(parts, key=lambda part: int(part.single.counts[0]["n_seen"]))
         with blas_threads(None):
-            return Learned(self._learner.merged([each.mean for each in parts], self._n_seen), single)
+            return largest._replace(mean=self._learner.merged([each.mean for each in parts], self._n_seen))
 
 
 def _one_round(learner: Learner, training: Training, turn: Round) -> Learned:
@@ -209,30 +222,27 @@ def _one_round(learner: Learner, training: Training, turn: Round) -> Learned:
 
 def learned(rows: Rows, learner: Learner, turn: Round) -> Learned:
     """The model after the rows of a partition, as one of these examples alone."""
-    model = _after_pass(as_made_here(learner).restarted(turn.began), rows, turn).model_since(turn.began)
-    return Learned(model, model)
+    learner, models, start = as_made_here(learner).restarted(turn.began), [], rows.n_validation
+    n_rows = rows.n_rows - start
+    for n_learned in (*(n_rows >> k for k in range(turn.n_looks, 0, -1) if n_rows >> k), n_rows):
+        stop = rows.n_validation + n_learned
+        learner, start = _after(learner, rows, turn, slice(start, stop)), stop
+        models.append(learner.model_since(turn.began))
+    return Learned(models[-1], models[-1], tuple(models[-2::-1]))
 
 
 def learned_coefficients(rows: Rows, learner: Learner, turn: Round) -> tuple[np.ndarray, int]:
     """Coefficients of fixed support vectors, averaged over a pass over the rows of a partition."""
-    after = _after_pass(as_made_here(learner).restarted(turn.began).averaging(), rows, turn)
+    first = as_made_here(learner).restarted(turn.began).averaging()
+    after = _after(first, rows, turn, slice(rows.n_validation, None))
     return averaged_coefficients(after.expansion), rows.n_rows - rows.n_validation
 
 
-def _after_pass(learner: Learner, rows: Rows, turn: Round) -> Learner:
-    X, labels, weights = rows.part(slice(rows.n_validation, None))
+def _after(learner: Learner, rows: Rows, turn: Round, part: slice) -> Learner:
+    """The learner after some of the rows. They are in random order; later rounds take them in another one."""
+    X, labels, weights = rows.part(part)
+    if not len(labels):
+        return learner
+    rng = np.random.default_rng([rows.number, turn.number])
     with blas_threads(None):
-        return learner.learn(X, labels, weights, _order(rows, turn, len(labels))) if len(labels) else learner
-
-
-def mean_of_coefficients(parts: list[tuple[np.ndarray, int]]) -> tuple[np.ndarray, int]:
-    """The mean, and of how many examples it is."""
-    numbers = [n for _, n in parts]
-    return mean_coefficients([values for values, _ in parts], numbers), sum(numbers)
-
-
-def _order(rows: Rows, turn: Round, n_rows: int) -> np.ndarray | None:
-    """Rows are in random order already; later rounds take them in another one."""
-    if turn.number == 1:
-        return None
-    return np.random.default_rng([rows.number, turn.number]).permutation(n_rows)
+        return learner.learn(X, labels, weights, None if turn.number == 1 else rng.permutation(len(labels)))
