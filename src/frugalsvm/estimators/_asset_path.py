@@ -27,7 +27,7 @@ class _Comparison(NamedTuple):
 class PathOfC:
     """The part of low-rank machines that chooses C from a list."""
 
-    cv: int | None = None
+    cv: Any = None
 
     def _is_path(self: Any) -> bool:
         return is_path(self.C)

@@ -2,6 +2,7 @@
 
 import numbers
 from functools import partial
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -27,6 +28,7 @@ from frugalsvm.estimators.constraints import (
 )
 from frugalsvm.estimators.low_rank_machine import SOLVERS, LowRankMachine, new_generator
 from frugalsvm.estimators.metric import most_rows
+from frugalsvm.estimators.parameters import parameter, parameters
 from frugalsvm.estimators.protocol import FitsAndFollows
 from frugalsvm.estimators.unchanged import unchanged_on_error
 from frugalsvm.estimators.validation import check_choice, check_count
@@ -42,6 +44,7 @@ from frugalsvm.lowrank.training import Data
 __all__ = ["StreamMachine"]
 
 
+@parameters
 class StreamMachine(LowRankMachine, FitsAndFollows):
     """Base of low-rank machines that learn more than rows in memory.
 
@@ -109,14 +112,21 @@ class StreamMachine(LowRankMachine, FitsAndFollows):
         Newton steps, in all stages, or epochs.
     """
 
-    _constraints = constraints(
-        C=or_auto(strengths),
-        alpha=optional(positive),
-        solver=one_of(SOLVERS),
-        n_iter_no_change=count(),
-        dtype=one_of(STORED_AS),
-        memory_limit=optional(size),
-    )
+    _constraints = constraints(C=or_auto(strengths))
+    feature_map: Any = parameter(default="nystroem", kw_only=False)
+    n_components: Any = parameter(default=512, kw_only=False)
+    metric: Any = None
+    solver: Any = parameter(default="newton", check=one_of(SOLVERS))
+    fit_intercept: Any = True
+    alpha: Any = parameter(default=None, check=optional(positive))
+    average: int | str = "suffix"
+    early_stopping: Any = False
+    validation_fraction: Any = 0.1
+    cv: Any = None
+    n_iter_no_change: Any = parameter(default=5, check=count())
+    device: Any = "cpu"
+    dtype: Any = parameter(default="float32", check=one_of(STORED_AS))
+    memory_limit: Any = parameter(default=None, check=optional(size))
 
     def _check_params(self):
         super()._check_params()

@@ -24,7 +24,7 @@ from frugalsvm.calibration.intervals import (
 )
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
-from frugalsvm.estimators.constraints import constraints, one_of
+from frugalsvm.estimators.targets import TargetScale
 from frugalsvm.estimators.validation import parsed_bytes
 from frugalsvm.persist.values import array, object_of, or_none
 
@@ -68,8 +68,7 @@ def most_errors(budget: str | None, n_rows: int, n_outputs: int) -> int:
 class LeftOutIntervals:
     """For regressors in cells with a parameter ``intervals``."""
 
-    _constraints = constraints(intervals=one_of(("local", "constant", None)))
-    intervals: str | None
+    _target_scale: TargetScale
     _errors_left_out: np.ndarray | None = None  # (n_outputs, n) in increasing order, relative to the spread
     _spread: Any = None  # a regressor of the logarithms of errors
     _prediction_scale: np.ndarray | None = None  # (2, n_outputs): predictions minus the one, times the other

@@ -8,18 +8,40 @@ from sklearn.utils import check_array
 from frugalsvm.core.capabilities import check_kernel
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.estimators.constraints import constraints, count, non_negative, one_of, optional
+from frugalsvm.estimators.parameters import parameter, parameters
 from frugalsvm.estimators.validation import check_choice, refuse_unsuitable
 from frugalsvm.exceptions import ParameterError
 
-__all__ = ["MAP_CONSTRAINTS", "check_map", "landmark_rows"]
+__all__ = ["FEATURE_MAPS", "LANDMARKS", "MapParameters", "check_map", "landmark_rows"]
 
 FEATURE_MAPS = ("nystroem", "fourier")
 LANDMARKS = ("uniform", "kmeans++", "kmeans")
-MAP_CONSTRAINTS = constraints(
-    kernel=None,  # which may be a function
-    feature_map=one_of(FEATURE_MAPS), n_components=count(), structured=one_of(("auto", True, False)),
-    rank=optional(count()), eigenvalue_threshold=non_negative,
-)  # fmt: skip
+
+
+@parameters
+class MapParameters:
+    """Parameters of feature maps; those that have some of them say what they are not for.
+
+    Parameters
+    ----------
+    kernel : str, KernelSum or callable
+        Kernel, see :ref:`kernels`; a `KernelSum` of several; or a function ``kernel(A, B)`` of your own that returns
+        the values of all pairs of rows.
+    rank : int
+        Maximum number of features that the Nystroem map keeps, those with the largest eigenvalues.
+    eigenvalue_threshold : float
+        It keeps those above this share of the largest eigenvalue. Kernel values are float32: far below that, features
+        are rounding errors.
+    structured : bool or "auto"
+        Whether Fourier features use Hadamard transforms instead of a matrix product: as accurate, and several times
+        faster for wide rows. "auto" takes the faster.
+    """
+
+    _constraints = constraints(kernel=None)  # which may be a function
+    landmarks: Any = "uniform"
+    rank: Any = parameter(default=None, check=optional(count()))
+    eigenvalue_threshold: Any = parameter(default=1e-7, check=non_negative)
+    structured: bool | str = parameter(default="auto", check=one_of(("auto", True, False)))
 
 
 def check_map(feature_map: Any, kernel: Any, landmarks: Any, structured: Any, named: tuple = LANDMARKS) -> None:

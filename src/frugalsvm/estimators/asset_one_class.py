@@ -9,9 +9,8 @@ from frugalsvm._locks import shared
 from frugalsvm.estimators._asset_saved import LOW_RANK
 from frugalsvm.estimators._maps import LANDMARKS
 from frugalsvm.estimators._outliers import DetectsOutliers
-from frugalsvm.estimators.constraints import constraints
 from frugalsvm.estimators.low_rank_machine import LowRankMachine
-from frugalsvm.estimators.parameters import documented, keep_parameters, learned
+from frugalsvm.estimators.parameters import estimator, learned, parameter
 from frugalsvm.estimators.targets import checked_weights
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.lowrank.losses import Pinball
@@ -27,7 +26,7 @@ def _a_nu(name: str, value: Any) -> None:
         raise ParameterError(name, value, "above 0 and up to 1")
 
 
-@documented
+@estimator
 class ASSETOneClassSVM(DetectsOutliers, LowRankMachine):
     """Novelty detection in batch: a one-class SVM on Nystroem or Fourier features.
 
@@ -87,30 +86,10 @@ class ASSETOneClassSVM(DetectsOutliers, LowRankMachine):
     array([ 1, -1])
     """
 
-    def __init__(
-        self,
-        nu=0.5,
-        *,
-        feature_map="nystroem",
-        n_components=512,
-        kernel: Any = "rbf",
-        gamma: float | str = "scale",
-        degree=3,
-        coef0=1.0,
-        landmarks: Any = "border",
-        rank=None,
-        eigenvalue_threshold=1e-7,
-        structured: bool | str = "auto",
-        max_iter=None,
-        tol=1e-5,
-        memory="4GB",
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
-    ):
-        keep_parameters(self, locals())
+    nu: Any = parameter(default=0.5, check=_a_nu, kw_only=False)
+    landmarks: Any = "border"
+    tol: Any = 1e-5
 
-    _constraints = constraints(nu=_a_nu)
     _for_classes, _landmarks = False, ("border", *LANDMARKS)
     _saved = LOW_RANK._replace(is_sound=lambda model: len(model._weights) == 1 and LOW_RANK.is_sound(model))
 

@@ -1,5 +1,7 @@
 """A one-class SVM on a budget as a scikit-learn outlier detector."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,8 +21,8 @@ from frugalsvm.core.one_class import OneClass
 from frugalsvm.estimators._bsgd import BudgetedSGD, has_room_to_learn, prediction_state
 from frugalsvm.estimators._outliers import DetectsOutliers
 from frugalsvm.estimators._saved import HAS_BUDGET, OPTIONAL, check_loaded_parameters, expansion_is_sound
-from frugalsvm.estimators.constraints import constraints, count, optional, share
-from frugalsvm.estimators.parameters import documented, keep_parameters, learned
+from frugalsvm.estimators.constraints import count, optional, share
+from frugalsvm.estimators.parameters import estimator, fixed, learned, parameter
 from frugalsvm.estimators.protocol import FitsAndFollows
 from frugalsvm.estimators.targets import checked_weights
 from frugalsvm.persist.savable import Saved
@@ -39,7 +41,7 @@ def _prediction_state(model):
     return {**prediction_state(model), "_window": model._window}
 
 
-@documented
+@estimator
 class BSGDOneClassSVM(DetectsOutliers, FitsAndFollows, BudgetedSGD):
     """Novelty detection on a stream: a one-class SVM with a fixed number of support vectors.
 
@@ -103,7 +105,13 @@ class BSGDOneClassSVM(DetectsOutliers, FitsAndFollows, BudgetedSGD):
     np.True_
     """
 
-    _constraints = constraints(nu=share, alarm_rate=optional(share), window=count(10))
+    nu: Any = parameter(default=0.5, check=share, kw_only=False)
+    maintenance: Any = parameter(default="merge", kw_only=False)
+    budget: int | str | None = parameter(default=100, kw_only=False)
+    alarm_rate: Any = parameter(default=None, check=optional(share))
+    half_life: Any = None
+    window: Any = parameter(default=2048, check=count(10))
+    warm_start: Any = fixed(False)
     _saved = Saved(
         {"n_features_in_": integer(1), "_kernel": part("kernel"), **HAS_BUDGET, "_expansion": part("expansion"),
          "_policy": part("policy"), "_window": part("score-window")},
@@ -112,27 +120,6 @@ class BSGDOneClassSVM(DetectsOutliers, FitsAndFollows, BudgetedSGD):
     )  # fmt: skip
     _changed_in_place = ("_expansion", "_policy", "_window")
     _alpha = 1.0  # steps of 1 / t: the scale of the model is of no importance
-
-    def __init__(
-        self,
-        nu=0.5,
-        maintenance="merge",
-        budget: int | str | None = 100,
-        *,
-        alarm_rate=None,
-        half_life=None,
-        window=2048,
-        kernel="rbf",
-        gamma: float | str = "scale",
-        degree=3,
-        coef0=1.0,
-        max_iter=1,
-        shuffle=True,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
-    ):
-        keep_parameters(self, locals())
 
     @property
     def _rate(self):

@@ -2,6 +2,7 @@
 
 import numbers
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -13,8 +14,8 @@ from frugalsvm.core.schedules import clock_of
 from frugalsvm.estimators._bsgd import BudgetedSGD, has_room_to_learn, prediction_state
 from frugalsvm.estimators._quantiles import PINBALL, PredictsNumbers
 from frugalsvm.estimators._saved import HAS_BUDGET, OPTIONAL, check_loaded_parameters, expansion_is_sound
-from frugalsvm.estimators.constraints import constraints, is_auto, one_of
-from frugalsvm.estimators.parameters import documented, keep_parameters, learned
+from frugalsvm.estimators.constraints import is_auto, one_of
+from frugalsvm.estimators.parameters import estimator, learned, parameter
 from frugalsvm.estimators.targets import TargetScale, scale_of
 from frugalsvm.estimators.validation import check_positive
 from frugalsvm.exceptions import ParameterError
@@ -43,7 +44,7 @@ def _prediction_state(model):
     return {**prediction_state(model), "_targets": model._targets.without_spread, "_in_columns": model._in_columns}
 
 
-@documented
+@estimator
 class BSGDRegressor(PredictsNumbers, BudgetedSGD):
     """Kernel regression by stochastic gradient descent with a fixed number of support vectors.
 
@@ -127,7 +128,19 @@ default="epsilon_insensitive"
     np.True_
     """
 
-    _constraints = constraints(loss=one_of(LOSSES), learner=one_of(_LEARNERS))
+    loss: Any = parameter(default="epsilon_insensitive", check=one_of(LOSSES), kw_only=False)
+    maintenance: Any = parameter(default="merge", kw_only=False)
+    budget: int | str | None = parameter(default=500, kw_only=False)
+    epsilon: float | str = "auto"
+    quantile: float | Sequence[float] = 0.5
+    non_crossing: Any = False
+    learner: Any = parameter(default="norma", check=one_of(_LEARNERS))
+    alpha: Any = 1e-6
+    eta0: Any = 20.0
+    half_life: Any = None
+    metric: Any = None
+    average: int | str = False
+    standardize: bool | tuple[float, float] = True
     _saved = Saved(
         {"n_features_in_": integer(1), "_kernel": part("kernel"), **HAS_BUDGET, "_expansion": part("expansion"),
          "_policy": part("policy"), "_targets": part("target-scale"), "_in_columns": IS_BOOL},
@@ -135,36 +148,6 @@ default="epsilon_insensitive"
         _is_sound, check_loaded_parameters, _prediction_state,
     )  # fmt: skip
     _narrowing = 1.5  # merged vectors are spread over the rows as those of ridge machines are
-    _targets: TargetScale
-
-    def __init__(
-        self,
-        loss="epsilon_insensitive",
-        maintenance="merge",
-        budget: int | str | None = 500,
-        *,
-        epsilon: float | str = "auto",
-        quantile: float | Sequence[float] = 0.5,
-        non_crossing=False,
-        learner="norma",
-        alpha=1e-6,
-        eta0=20.0,
-        half_life=None,
-        kernel="rbf",
-        gamma: float | str = "scale",
-        metric=None,
-        degree=3,
-        coef0=1.0,
-        max_iter=1,
-        shuffle=True,
-        average: int | str = False,
-        standardize: bool | tuple[float, float] = True,
-        warm_start=False,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
-    ):
-        keep_parameters(self, locals())
 
     # --- parameters ---------------------------------------------------------------------------------------
 

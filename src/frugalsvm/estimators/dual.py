@@ -1,6 +1,7 @@
 """What classifiers that learn in the dual share: a solver, selective sampling, duality gaps, model files."""
 
 import warnings
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -11,7 +12,7 @@ from frugalsvm.core.expansion import moved_rows
 from frugalsvm.core.outputs import n_outputs_for, signs
 from frugalsvm.core.predict import decision_values
 from frugalsvm.dual.duality_gap import NotTheProblemError, member_gap, training_gap
-from frugalsvm.dual.online import DualSolver, learn, new_solver, remembered, solver_of
+from frugalsvm.dual.online import learn, new_solver, remembered, solver_of
 from frugalsvm.dual.selective_sampling import SELECTIONS, PackedSupport, most_informative, selected_rows
 from frugalsvm.dual.state import support_of, trimmed
 from frugalsvm.estimators._base import OnlineClassifier
@@ -27,7 +28,7 @@ from frugalsvm.estimators._saved import (
 )
 from frugalsvm.estimators._scoring import Scorer
 from frugalsvm.estimators.constraints import constraints, count, one_of, optional, positive
-from frugalsvm.estimators.parameters import learned
+from frugalsvm.estimators.parameters import learned, parameter, parameters
 from frugalsvm.estimators.validation import encoded_labels, example_weights
 from frugalsvm.persist.savable import Saved, with_new_names
 from frugalsvm.persist.values import array, is_positive, or_none, part
@@ -58,6 +59,7 @@ def with_learner(*names):
     )  # fmt: skip
 
 
+@parameters
 class DualClassifier(PrecomputedKernel, OnlineClassifier):
     """Base of classifiers that learn in the dual.
 
@@ -82,10 +84,11 @@ class DualClassifier(PrecomputedKernel, OnlineClassifier):
         Threads for predictions, and for matrix products in learning that are large; None is one, -1 all cores.
     """
 
-    _constraints = constraints(
-        C=positive, selection=one_of(SELECTIONS), pool_size=count(), n_selected=optional(count()), cache_size=positive
-    )
-    _solver: DualSolver
+    _constraints = constraints(C=positive)
+    selection: Any = parameter(default="random", check=one_of(SELECTIONS))
+    pool_size: Any = parameter(default=50, check=count())
+    n_selected: Any = parameter(default=None, check=optional(count()))
+    cache_size: float = parameter(default=200, check=positive)
     _changed_in_place = ("_solver", "_learner")
 
     def _new_learner(self, kernel, random_state):

@@ -13,10 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 from frugalsvm._locks import shared
 from frugalsvm.arrays.sources import dense_rows
 from frugalsvm.compiling.threads import Threads, blas_threads, thread_count
-from frugalsvm.estimators._maps import MAP_CONSTRAINTS, check_map, landmark_rows
+from frugalsvm.estimators._maps import MapParameters, check_map, landmark_rows
+from frugalsvm.estimators.constraints import count
 from frugalsvm.estimators.kernel_model import KernelEstimator
 from frugalsvm.estimators.origin import absolute_rows
-from frugalsvm.estimators.parameters import documented, keep_parameters, learned
+from frugalsvm.estimators.parameters import estimator, fixed, learned, parameter, parameters
 from frugalsvm.estimators.unchanged import unchanged_on_error
 from frugalsvm.lowrank.backends.compiled import Compiled, stored_rows
 from frugalsvm.lowrank.maps import MapPlan, n_candidates, whitening_of, width_of
@@ -25,10 +26,11 @@ from frugalsvm.lowrank.passes import Passes
 __all__ = ["FourierMap", "NystroemMap"]
 
 
-class _FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
+@parameters
+class _FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MapParameters, KernelEstimator):
     """Base of both maps; subclasses define ``_map_options``, a part of a `MapPlan`."""
 
-    _constraints = MAP_CONSTRAINTS
+    verbose: Any = fixed(0)
     _in_float32 = True
 
     def __sklearn_tags__(self):
@@ -121,7 +123,7 @@ class _FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstim
         return self.n_components_
 
 
-@documented
+@estimator
 class NystroemMap(_FeatureMap):
     """Kernel values with landmarks, whitened: inner products are those of the kernel, projected on the landmarks.
 
@@ -164,21 +166,8 @@ class NystroemMap(_FeatureMap):
     True
     """
 
-    def __init__(
-        self,
-        n_components=512,
-        *,
-        kernel: Any = "rbf",
-        gamma: float | str = "scale",
-        degree=3,
-        coef0=1.0,
-        landmarks: Any = "uniform",
-        rank=None,
-        eigenvalue_threshold=1e-7,
-        n_jobs=None,
-        random_state=None,
-    ):
-        keep_parameters(self, locals())
+    n_components: Any = parameter(default=512, check=count(), kw_only=False)
+    structured: bool | str = fixed(False)
 
     def _map_options(self):
         names = ("n_components", "landmarks", "eigenvalue_threshold", "rank")
@@ -191,7 +180,7 @@ class NystroemMap(_FeatureMap):
         return absolute_rows(self._map.landmarks, self._origin, self._metric)
 
 
-@documented
+@estimator
 class FourierMap(_FeatureMap):
     """Random Fourier features: cosines of random projections, whose inner products are near a kernel of differences.
 
@@ -226,19 +215,13 @@ class FourierMap(_FeatureMap):
     True
     """
 
-    degree, coef0 = 3, 1.0  # of a kernel that has no Fourier features
-
-    def __init__(
-        self,
-        n_components=512,
-        *,
-        kernel="rbf",
-        gamma: float | str = "scale",
-        structured: bool | str = "auto",
-        n_jobs=None,
-        random_state=None,
-    ):
-        keep_parameters(self, locals())
+    n_components: Any = parameter(default=512, check=count(), kw_only=False)
+    # For landmarks, and for kernels without Fourier features
+    landmarks: Any = fixed("uniform")
+    rank: Any = fixed(None)
+    eigenvalue_threshold: Any = fixed(0.0)
+    degree: Any = fixed(3)
+    coef0: Any = fixed(1.0)
 
     def _map_options(self):
         own = {"n_components": self.n_components, "structured": self.structured}

@@ -2,6 +2,7 @@
 
 import math
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
@@ -14,9 +15,9 @@ from frugalsvm.estimators._incremental_saved import INCREMENTAL
 from frugalsvm.estimators._lookup import indices_of_ids, indices_of_rows
 from frugalsvm.estimators._precomputed import PrecomputedKernel
 from frugalsvm.estimators._scoring import Scorer
-from frugalsvm.estimators.constraints import constraints, count, optional, positive
+from frugalsvm.estimators.constraints import count, optional, positive
 from frugalsvm.estimators.forget_reports import certificate, digest_of_examples, new_report, signed
-from frugalsvm.estimators.parameters import documented, keep_parameters, learned
+from frugalsvm.estimators.parameters import estimator, fixed, learned, parameter
 from frugalsvm.estimators.unchanged import prepare_to_learn, unchanged_on_error
 from frugalsvm.estimators.validation import check_positive, distinct_labels, encoded_labels
 from frugalsvm.exact.incremental import change_C, restored, unlearn
@@ -32,7 +33,7 @@ from frugalsvm.exact.one_vs_one import (
     support_of,
     votes,
 )
-from frugalsvm.exact.solver import ExactSolver, capacity_of, new_solver, saved, solver_of
+from frugalsvm.exact.solver import capacity_of, new_solver, saved, solver_of
 from frugalsvm.exact.state import trimmed
 
 __all__ = ["IncrementalSVC"]
@@ -49,7 +50,7 @@ def _solver_errors():
         raise ValueError(str(error)) from error
 
 
-@documented
+@estimator
 class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
     """The SVM of `sklearn.svm.SVC`, kept exactly optimal while examples come, go, and C changes.
 
@@ -157,40 +158,25 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
     True
     """
 
-    _constraints = constraints(
-        C=positive, cache_size=positive, max_memory=optional(positive), window=optional(count(2))
-    )
-    _solvers: list[ExactSolver]  # changed in place, so that it is the same list after `unchanged_on_error`
-    _examples: Examples
-    _saved = INCREMENTAL
-    forgotten_: list[dict] = []  # noqa: RUF012  of models of earlier versions; it is never changed in place
+    C: Any = parameter(default=1.0, check=positive, kw_only=False)
+    cache_size: float = parameter(default=200, check=positive)
+    max_memory: Any = parameter(default=None, check=optional(positive))
+    window: Any = parameter(default=None, check=optional(count(2)))
+    # The result does not depend on the order: there is one pass, in the order of the rows.
+    max_iter: Any = fixed(1)
+    shuffle: Any = fixed(False)
+    warm_start: Any = fixed(False)
+    random_state: Any = fixed(None)
 
-    # Everything is in float64. The result does not depend on the order: there is one pass, in the order of the rows.
+    _saved = INCREMENTAL
+    forgotten_: Any = ()  # of models of earlier versions
+
     _first_dtype = np.float64
-    shuffle, warm_start, random_state = False, False, None
     _stays = True  # examples are found again by their rows, bit for bit; and float64 has room
 
     @property
     def _dtype(self):
         return np.float64
-
-    def __init__(
-        self,
-        C=1.0,
-        *,
-        kernel="rbf",
-        gamma: float | str = "scale",
-        degree=3,
-        coef0=1.0,
-        cache_size: float = 200,
-        max_memory=None,
-        window=None,
-        class_weight=None,
-        calibrate=None,
-        n_jobs=None,
-        verbose=0,
-    ):
-        keep_parameters(self, locals())
 
     def _start(self, X, targets, random_state, *, whole):
         classes = targets.classes

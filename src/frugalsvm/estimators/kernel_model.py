@@ -37,7 +37,7 @@ from frugalsvm.estimators.constraints import (
 )
 from frugalsvm.estimators.metric import importances, metric_for, rows_in_metric
 from frugalsvm.estimators.origin import absolute_rows, check_size, check_values, first_origin, relative_rows
-from frugalsvm.estimators.parameters import learned
+from frugalsvm.estimators.parameters import learned, parameter, parameters
 from frugalsvm.estimators.progress import CallbackSupport, following
 from frugalsvm.estimators.unchanged import learn_on_copies
 from frugalsvm.estimators.validation import AS_IT_IS, bytes_per_slot, new_kernel, validated_rows
@@ -45,11 +45,9 @@ from frugalsvm.estimators.validation import AS_IT_IS, bytes_per_slot, new_kernel
 __all__ = ["FIRST_SLOTS", "ExpansionModel", "KernelEstimator", "expansion_bytes", "with_features"]
 
 
-class KernelEstimator(CallbackSupport, ThreadSafe, BaseEstimator):
-    """Base of all estimators: a kernel, and rows in a metric, and relative to an origin, if it is one of differences.
-
-    Subclasses define ``_constraints``, what single parameters may be; ``_check_params``, where some do not go together;
-    and, where the origin may move, ``_move_rows``.
+@parameters
+class KernelParameters:
+    """What all estimators have parameters for.
 
     Parameters
     ----------
@@ -77,6 +75,22 @@ class KernelEstimator(CallbackSupport, ThreadSafe, BaseEstimator):
         good the model is.
     random_state : int, RandomState instance or None
         For shuffling.
+    """
+
+    kernel: Any = parameter(default="rbf", check=one_of(KERNELS))
+    gamma: float | str = "scale"
+    degree: Any = 3
+    coef0: Any = 1.0
+    n_jobs: Any = parameter(default=None, check=threads)
+    verbose: Any = parameter(default=0, check=verbosity)
+    random_state: Any = None
+
+
+class KernelEstimator(KernelParameters, CallbackSupport, ThreadSafe, BaseEstimator):
+    """Base of all estimators: a kernel, and rows in a metric, and relative to an origin, if it is one of differences.
+
+    Subclasses define ``_constraints``, what single parameters may be; ``_check_params``, where some do not go together;
+    and, where the origin may move, ``_move_rows``.
 
     Attributes
     ----------
@@ -92,7 +106,6 @@ class KernelEstimator(CallbackSupport, ThreadSafe, BaseEstimator):
     n_features_in_ : int
     """
 
-    _constraints = constraints(kernel=one_of(KERNELS), n_jobs=threads, verbose=verbosity)
     _kernel: Any
     _origin: Origin | None = None
     _metric: Metric | None = None
@@ -278,11 +291,9 @@ class KernelEstimator(CallbackSupport, ThreadSafe, BaseEstimator):
         """Forget kernel values that are kept, because they may not be those of the model any more."""
 
 
-class ExpansionModel(KernelEstimator):
-    """Base of estimators whose model is a kernel expansion.
-
-    Subclasses have an ``_expansion`` and a ``_kernel``, and define ``_coefficients``, the true coefficients with one
-    column for each output.
+@parameters
+class PassParameters:
+    """Parameters of estimators that learn one example after the other, and have support vectors.
 
     Parameters
     ----------
@@ -294,6 +305,19 @@ class ExpansionModel(KernelEstimator):
         Whether `fit` visits the examples in random order, a new one in every pass.
     warm_start : bool
         Whether `fit` continues from the present model.
+    """
+
+    _constraints = constraints(budget=budget)
+    max_iter: Any = parameter(default=1, check=count())
+    shuffle: Any = True
+    warm_start: Any = False
+
+
+class ExpansionModel(PassParameters, KernelEstimator):
+    """Base of estimators whose model is a kernel expansion.
+
+    Subclasses have an ``_expansion`` and a ``_kernel``, and define ``_coefficients``, the true coefficients with one
+    column for each output.
 
     Attributes
     ----------
@@ -311,7 +335,6 @@ class ExpansionModel(KernelEstimator):
         Passes made by the last `fit`.
     """
 
-    _constraints = constraints(budget=budget, max_iter=count())
     _expansion: Expansion
     _predictor: Predictor | None = None  # of a model that was saved for prediction, and has no other state
 
@@ -330,7 +353,7 @@ class ExpansionModel(KernelEstimator):
     @property
     def _n_passes(self):
         """One where there is no such parameter, since the result does not depend on the order."""
-        return getattr(self, "max_iter", 1)
+        return self.max_iter
 
     def _passes(self, X, targets, weights, random_state):
         """Learn all rows, several times."""

@@ -1,7 +1,5 @@
 """Least-squares support vector machines in cells, as a scikit-learn regressor."""
 
-from typing import Any
-
 import numpy as np
 from sklearn.base import RegressorMixin
 
@@ -9,9 +7,10 @@ from frugalsvm._locks import shared
 from frugalsvm.arrays.namespace import arrays_on, on_host
 from frugalsvm.estimators._local_intervals import INTERVALS, LeftOutIntervals, intervals_are_sound
 from frugalsvm.estimators._local_saved import LOCAL, scale_is_bounded
+from frugalsvm.estimators.constraints import one_of, or_auto, positive
 from frugalsvm.estimators.local_machine import LocalMachine
-from frugalsvm.estimators.parameters import documented, keep_parameters
-from frugalsvm.estimators.targets import TargetScale, checked_targets, checked_weights, scale_of
+from frugalsvm.estimators.parameters import estimator, parameter
+from frugalsvm.estimators.targets import checked_targets, checked_weights, scale_of
 from frugalsvm.lowrank.losses import Squared
 from frugalsvm.lowrank.targets import explained
 from frugalsvm.persist.values import IS_BOOL, part
@@ -26,7 +25,7 @@ def _is_sound(model):
     return right and intervals_are_sound(model)
 
 
-@documented
+@estimator
 class LocalSVR(LeftOutIntervals, RegressorMixin, LocalMachine):
     """Kernel regression in the cells of a balanced tree: for tables of up to tens of millions of rows.
 
@@ -70,32 +69,9 @@ class LocalSVR(LeftOutIntervals, RegressorMixin, LocalMachine):
     (3, 2)
     """
 
-    def __init__(
-        self,
-        C: float | str = "auto",
-        *,
-        kernel="matern12",
-        gamma: float | str = "auto",
-        metric: Any = None,
-        degree=3,
-        coef0=1.0,
-        cell_size: int | str = "auto",
-        n_trees=1,
-        tree="rows",
-        ranges: Any = None,
-        intervals: str | None = "local",
-        budget: str | None = None,
-        memory="4GB",
-        copy_X=True,
-        device="cpu",
-        dtype="float32",
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
-    ):
-        keep_parameters(self, locals())
+    C: float | str = parameter(default="auto", check=or_auto(positive), kw_only=False)
+    intervals: str | None = parameter(default="local", check=one_of(("local", "constant", None)))
 
-    _target_scale: TargetScale
     _in_columns = False
     _saved = LOCAL._replace(
         required={**LOCAL.required, "_target_scale": part("target-scale"), "_in_columns": IS_BOOL},

@@ -13,13 +13,13 @@ from frugalsvm.arrays.sources import dense_rows
 from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.estimators._asset_path import PathOfC
 from frugalsvm.estimators._asset_saved import LOW_RANK
-from frugalsvm.estimators._maps import LANDMARKS, MAP_CONSTRAINTS, check_map, landmark_rows
+from frugalsvm.estimators._maps import FEATURE_MAPS, LANDMARKS, MapParameters, check_map, landmark_rows
 from frugalsvm.estimators._scoring import rows_to_score
 from frugalsvm.estimators.calibrated import n_held_out
-from frugalsvm.estimators.constraints import constraints, count, is_auto, non_negative, optional, size
+from frugalsvm.estimators.constraints import count, is_auto, non_negative, one_of, optional, size
 from frugalsvm.estimators.fit_warnings import warn_at_limit, warn_if_above
 from frugalsvm.estimators.origin import absolute_rows
-from frugalsvm.estimators.parameters import learned
+from frugalsvm.estimators.parameters import learned, parameter, parameters
 from frugalsvm.estimators.progress import following
 from frugalsvm.estimators.protocol import Fits
 from frugalsvm.estimators.unchanged import forget_learned
@@ -60,15 +60,9 @@ def new_generator(random_state):
     return np.random.default_rng(random_state.randint(2**31))
 
 
-class LowRankMachine(PathOfC, Fits):
-    """Base of estimators that are linear in Nystroem or Fourier features, learned in batch or as a stream.
-
-    The model is ``_map`` and ``_weights``, an output's weights and intercept in each row. Of a stream, ``_steps`` is
-    the run of subgradient steps and ``_first`` the examples that landmarks will be made of; see
-    `frugalsvm.lowrank.stream`.
-
-    Subclasses define ``_for_classes``, ``_examples_of``, ``_n_outputs``, ``_targets`` (those of the solver) and
-    ``quality``.
+@parameters
+class LowRankParameters(MapParameters):
+    """Parameters of low-rank machines.
 
     Parameters
     ----------
@@ -78,20 +72,27 @@ class LowRankMachine(PathOfC, Fits):
     n_components : int
         Number of landmarks or of Fourier features. More are more accurate; time and memory are proportional to it, with
         a cubic part that shows from a few thousand on.
-    kernel : str, KernelSum or callable
-        Kernel, see :ref:`kernels`; a `KernelSum` of several; or a function ``kernel(A, B)`` of your own that returns
-        the values of all pairs of rows.
-    rank : int
-        Maximum number of features that the Nystroem map keeps, those with the largest eigenvalues.
-    eigenvalue_threshold : float
-        It keeps those above this share of the largest eigenvalue. Kernel values are float32: far below that, features
-        are rounding errors.
-    structured : bool or "auto"
-        Whether Fourier features use Hadamard transforms instead of a matrix product: as accurate, and several times
-        faster for wide rows. "auto" takes the faster.
     memory : str
         On the CPU: limit for features and what is computed from them. If all features take more, they are computed
         again in every pass, which takes several times as long.
+    """
+
+    feature_map: Any = parameter(default="nystroem", check=one_of(FEATURE_MAPS))
+    n_components: Any = parameter(default=512, check=count())
+    max_iter: Any = parameter(default=None, check=optional(count()))
+    tol: Any = parameter(default=5e-3, check=non_negative)
+    memory: Any = parameter(default="4GB", check=size)
+
+
+class LowRankMachine(PathOfC, LowRankParameters, Fits):
+    """Base of estimators that are linear in Nystroem or Fourier features, learned in batch or as a stream.
+
+    The model is ``_map`` and ``_weights``, an output's weights and intercept in each row. Of a stream, ``_steps`` is
+    the run of subgradient steps and ``_first`` the examples that landmarks will be made of; see
+    `frugalsvm.lowrank.stream`.
+
+    Subclasses define ``_for_classes``, ``_examples_of``, ``_n_outputs``, ``_targets`` (those of the solver) and
+    ``quality``.
 
     Attributes
     ----------
@@ -99,12 +100,11 @@ class LowRankMachine(PathOfC, Fits):
         Number of features.
     """
 
-    _constraints = constraints(**MAP_CONSTRAINTS, max_iter=optional(count()), tol=non_negative, memory=size)
-
     # What only some estimators have a parameter for
     C: Any = 1.0
     alpha: Any = None
-    solver, fit_intercept, average, early_stopping = "newton", True, False, False
+    average: Any = False
+    solver, fit_intercept, early_stopping = "newton", True, False
     device, dtype, memory_limit, metric = "cpu", "float32", None, None
 
     _saved = LOW_RANK

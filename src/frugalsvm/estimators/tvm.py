@@ -1,5 +1,7 @@
 """The Twin Vector Machine as a scikit-learn classifier."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
@@ -16,9 +18,9 @@ from frugalsvm.estimators._saved import (
     expansion_is_sound,
     predictor_saved,
 )
-from frugalsvm.estimators.constraints import constraints, count, one_of, optional, positive
+from frugalsvm.estimators.constraints import count, one_of, optional, positive
 from frugalsvm.estimators.origin import absolute_rows
-from frugalsvm.estimators.parameters import documented, keep_parameters, learned
+from frugalsvm.estimators.parameters import estimator, learned, parameter
 from frugalsvm.exact.kkt import violation
 from frugalsvm.exact.tvm import learn, new_cache
 from frugalsvm.exact.twins import TVM, new_twins
@@ -49,7 +51,7 @@ def _twins_are_sound(twins, cache, budget):
     return bool(right) and all(bool((each >= 0).all()) for each in weights)
 
 
-@documented
+@estimator
 class TVMClassifier(OnlineClassifier):
     """Twin Vector Machine: an SVM on a fixed number of summarizing vectors, exactly optimal on them at every moment.
 
@@ -131,15 +133,13 @@ class TVMClassifier(OnlineClassifier):
     True
     """
 
-    _constraints = constraints(
-        budget=count(2),
-        C=positive,
-        m1=positive,
-        m2=positive,
-        merge_space=one_of(MERGE_SPACES),
-        one_sided=one_of((True, False)),
-        reject=optional(positive),
-    )
+    budget: Any = parameter(default=100, check=count(2), kw_only=False)
+    C: Any = parameter(default=100.0, check=positive, kw_only=False)
+    m1: Any = parameter(default=1.0, check=positive)
+    m2: Any = parameter(default=2.0, check=positive)
+    merge_space: Any = parameter(default="input", check=one_of(MERGE_SPACES))
+    one_sided: Any = parameter(default=True, check=one_of((True, False)))
+    reject: float | None = parameter(default=0.2, check=optional(positive))
     _first_dtype = np.float64
     _changed_in_place = ("_twins",)
 
@@ -147,31 +147,6 @@ class TVMClassifier(OnlineClassifier):
         {**CLASSIFIER, "_twins": parts("twins"), "_caches": parts("kernel-rows")},
         OPTIONAL, _is_sound, check_loaded_parameters, as_predictor, predictor_saved(),
     )  # fmt: skip
-
-    def __init__(
-        self,
-        budget=100,
-        C=100.0,
-        *,
-        m1=1.0,
-        m2=2.0,
-        merge_space="input",
-        one_sided=True,
-        reject: float | None = 0.2,
-        kernel="rbf",
-        gamma: float | str = "scale",
-        degree=3,
-        coef0=1.0,
-        max_iter=1,
-        shuffle=True,
-        class_weight=None,
-        warm_start=False,
-        calibrate=None,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
-    ):
-        keep_parameters(self, locals())
 
     def _check_params(self):
         super()._check_params()
