@@ -62,22 +62,14 @@ class Labels(NamedTuple):
 class ScoreClassifier(CalibratedClassifier, Fits):
     """Base of classifiers that predict from scores, whatever their model is.
 
-    Subclasses define ``_scores`` (one column per output) and ``_device_scores``.
+    Subclasses define ``_scores(X)`` (one column per output) and ``_device_scores(X, arrays)``.
     """
 
-    classes_: np.ndarray
-
     # --- predictions --------------------------------------------------------------------------------------
-
-    def _scores(self, X) -> np.ndarray:
-        raise NotImplementedError
 
     def _scores_on(self, X, device) -> np.ndarray:
         """Scores that are computed on a device; None is where the estimator computes anyway."""
         return self._scores(X) if device is None else self._device_scores(X, arrays_on(device))
-
-    def _device_scores(self, X, arrays) -> np.ndarray:
-        raise NotImplementedError
 
     @shared
     def decision_function(self, X, *, device=None):
@@ -175,16 +167,12 @@ class StreamClassifier(ScoreClassifier, FitsAndFollows):
 
     _widest = 2.0**-2  # nearly linear kernels would need huge coefficients, which hinge losses do not reach in one pass
     _balances_streams = False  # whether class_weight="balanced" is for `partial_fit`, too
-    _class_counts: np.ndarray
 
     # --- learning -----------------------------------------------------------------------------------------
 
     @property
     def _grows(self):
         return self._may_grow and self.new_classes == "grow"
-
-    def _learn(self, X, labels, weights, order):
-        raise NotImplementedError
 
     def _set_classes(self, classes):
         """Give the model outputs for new classes, if there are any."""

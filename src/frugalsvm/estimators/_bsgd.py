@@ -42,7 +42,7 @@ def prediction_state(model: Any) -> dict[str, Any]:
 class BudgetedSGD(ExpansionModel):
     """Base of estimators with one learner: its parameters, its parts and its store.
 
-    Subclasses define ``_loss`` and have the parameters of `BSGDClassifier`.
+    Subclasses define ``_loss()``, the loss part, and have the parameters of `BSGDClassifier`.
 
     Parameters
     ----------
@@ -70,10 +70,6 @@ class BudgetedSGD(ExpansionModel):
     half_life: Any = None
     device = "cpu"
     _experts: Experts | None = None  # with half_life="auto"
-
-    def _loss(self) -> Any:
-        """The loss part."""
-        raise NotImplementedError
 
     # --- parameters ---------------------------------------------------------------------------------------
 

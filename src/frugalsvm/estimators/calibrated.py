@@ -103,9 +103,6 @@ class CalibratedClassifier(ClassifierMixin):
         """Whether decision values in the last pass of `fit` are like those at its end."""
         return True
 
-    def _seen_scores(self, X) -> np.ndarray | None:
-        raise NotImplementedError
-
     @available_if(_has_probabilities)
     @shared
     def predict_proba(self, X, *, device=None):

@@ -91,9 +91,6 @@ class DualClassifier(PrecomputedKernel, OnlineClassifier):
     cache_size: float = parameter(default=200, check=positive)
     _changed_in_place = ("_solver", "_learner")
 
-    def _new_learner(self, kernel, random_state):
-        raise NotImplementedError
-
     def _current_learner(self):
         """The learner for the present parameters, which may have been set again."""
         return self._learner

@@ -38,9 +38,6 @@ class _FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MapParamete
         tags.transformer_tags.preserves_dtype = ["float32"]
         return tags
 
-    def _map_options(self) -> dict:
-        raise NotImplementedError
-
     def _check_params(self):
         super()._check_params()
         options = self._map_options()

@@ -90,7 +90,8 @@ class KernelEstimator(KernelParameters, CallbackSupport, ThreadSafe, BaseEstimat
     """Base of all estimators: a kernel, and rows in a metric, and relative to an origin, if it is one of differences.
 
     Subclasses define ``_constraints``, what single parameters may be; ``_check_params``, where some do not go together;
-    and, where the origin may move, ``_move_rows``.
+    and, where the origin may move, ``_move_rows(shift)``, which subtracts a vector from all rows of the model, in new
+    arrays.
 
     Attributes
     ----------
@@ -274,10 +275,6 @@ class KernelEstimator(KernelParameters, CallbackSupport, ThreadSafe, BaseEstimat
         self._move_rows(shift)
         return relative(X, origin_at(shift), X.dtype)
 
-    def _move_rows(self, shift):
-        """Subtract a vector from all rows that the model has, in new arrays."""
-        raise NotImplementedError
-
     def _widen_origin(self, n_new):
         """Take up features that were zero in all rows so far."""
         if self._metric is not None:
@@ -371,9 +368,6 @@ class ExpansionModel(PassParameters, KernelEstimator):
     def _dtype(self):
         """Type of the stored rows."""
         return self._expansion.rows.dtype
-
-    def _coefficients(self) -> np.ndarray:
-        raise NotImplementedError
 
     @property
     def row_dtype_(self):

@@ -110,33 +110,19 @@ def _targets_of(labels: np.ndarray, classes: np.ndarray | None) -> np.ndarray:
 
 
 class BudgetedClassifier(OnlineClassifier):
-    """Base of classifiers that consist of learners, one or one for each class."""
+    """Base of classifiers that consist of learners, one or one for each class; subclasses define
+
+    ``state``                             what learning changes: another object if the model was replaced, or learned a
+                                          batch of several blocks
+    ``learners``                          a list of the learners as they are now
+    ``set_learner(k, learner)``           exchanges learner k for one of the same kind
+    ``_empty(n_features, dtype, classes, random_state)``, learners that have learned nothing, for the kernel
+    """
 
     _narrowing = 3.0
     _least_gamma = 1.0  # wide kernels need coefficients of a size that small steps do not reach
 
-    @property
-    def state(self) -> Any:
-        """What learning changes: another object if the model was replaced, or learned a batch of several blocks."""
-        raise NotImplementedError
-
-    @property
-    def learners(self) -> list[Learner]:
-        """The learners as they are now."""
-        raise NotImplementedError
-
-    @property
-    def experts(self) -> Any:
-        """The experts that the columns of the only learner's coefficients belong to; None where there are none."""
-        return None
-
-    def set_learner(self, k: int, learner: Learner) -> None:
-        """Exchange learner k for one of the same kind."""
-        raise NotImplementedError
-
-    def _empty(self, n_features: int, dtype: Any, classes: np.ndarray, random_state: Any) -> None:
-        """Learners that have learned nothing, for the kernel that was chosen."""
-        raise NotImplementedError
+    experts: Any = None  # those that the columns of the only learner's coefficients belong to, where there are some
 
     def _start(self, X, targets, random_state, *, whole):
         self._kernel = self._new_kernel(X)
@@ -162,7 +148,7 @@ class OneVsRestLearners(BudgetedClassifier):
     """Base of classifiers made of one learner, or of one for each class against the rest.
 
     The learners of one-vs-rest learn the same rows with labels of their own, and each has the whole budget. Subclasses
-    define ``_new_parts`` and, where one learner may learn several classes together, ``_is_native``.
+    define ``_new_parts`` (those of a new learner) and, where one may learn several classes together, ``_is_native``.
 
     Parameters
     ----------
@@ -179,14 +165,7 @@ class OneVsRestLearners(BudgetedClassifier):
     _changed_in_place = ("_machines",)
     _machines: list[Learner]  # the list stays the same while a model learns row by row, unless a store has to grow
 
-    @property
-    def _is_native(self):
-        """Whether one learner learns several classes together."""
-        return False
-
-    def _new_parts(self, loss, kernel, budget, capacity, random_state):
-        """The parts of a new learner."""
-        raise NotImplementedError
+    _is_native: Any = False  # whether one learner learns several classes together
 
     @property
     def state(self):

@@ -131,8 +131,10 @@ class LocalMachine(LearnsBatches, ChangesRows, LocalParameters, Fits):
     The model is ``_rows`` (as the kernel sees them) and ``_cells``, one for each tree. In a budget of bytes, these have
     the rows that are kept, as codes, and ``_rows`` has none.
 
-    Subclasses define ``_examples_of`` (rows, targets (n_outputs, n), weights or None, of what users pass),
-    `targets_of`, `known_targets` and `take_left_out`.
+    Subclasses define ``_examples_of`` (rows, targets (n_outputs, n), weights or None, of what users pass);
+    ``targets_of(y, sample_weight)``, targets and weights of all rows, whose classes or scale the model takes;
+    ``known_targets(y)``, targets of some rows, when these are known; and ``take_left_out(scores, targets, weights)``,
+    which takes leave-one-out scores (n, n_outputs) of all rows.
 
     Attributes
     ----------
@@ -206,18 +208,6 @@ class LocalMachine(LearnsBatches, ChangesRows, LocalParameters, Fits):
         return float(np.average(np.square(targets - scores).mean(axis=0), weights=weights))
 
     # Steps of a training whose rows are not all in one place: see `frugalsvm.estimators.local_learner`.
-
-    def targets_of(self, y, sample_weight):
-        """Targets (n_outputs, n), and weights or None, of all rows, whose classes or scale the model takes."""
-        raise NotImplementedError
-
-    def known_targets(self, y):
-        """Targets (n_outputs, n) of some rows, when the classes or the scale of all are known."""
-        raise NotImplementedError
-
-    def take_left_out(self, scores, targets, weights):
-        """Take leave-one-out scores (n, n_outputs) of all rows."""
-        raise NotImplementedError
 
     def look_back(self, rows, numbers, targets, weights):
         """Do what comes after training: rows, as the kernel sees them, are those with these numbers; None is all."""
