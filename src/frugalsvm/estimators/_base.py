@@ -294,8 +294,7 @@ class StreamClassifier(ScoreClassifier, FitsAndFollows):
 class OnlineClassifier(ExpansionModel, StreamClassifier):
     """Base of classifiers that learn a kernel expansion one example after the other; ``fit`` is passes over all rows.
 
-    Subclasses set ``_kernel`` in ``_start``, have an ``_expansion``, and define ``_coefficients`` (the true
-    coefficients, one column per output) and, where it applies, ``_finish`` (what ``fit`` does after its passes).
+    Subclasses set ``_kernel`` in ``_start``, have an ``_expansion`` and define, where it applies, ``_finish``.
     """
 
     def _finish(self, X, labels, weights, random_state):

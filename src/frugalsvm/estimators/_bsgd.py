@@ -13,7 +13,7 @@ from frugalsvm.budgeted.norm_constraint import Ball, Unconstrained
 from frugalsvm.budgeted.policy import Unlimited, few_slots, has_room
 from frugalsvm.budgeted.sgd import Parts, learn
 from frugalsvm.core.capabilities import check_kernel, kernels_that_offer, needs_of
-from frugalsvm.core.expansion import averaged_coefficients, coefficients, moved_rows, new_expansion
+from frugalsvm.core.expansion import averaged_coefficients, moved_rows, new_expansion
 from frugalsvm.core.experts import Experts, combined_coefficients
 from frugalsvm.core.losses import MARGIN
 from frugalsvm.core.outputs import n_outputs_for
@@ -232,7 +232,7 @@ class BudgetedSGD(ExpansionModel):
             n = int(self._expansion.counts[0]["n_slots"])
             return combined_coefficients(self._experts, self._expansion.coef, n)
         averaged = self._expansion.coef.shape[0] > self._expansion.n_outputs
-        return (averaged_coefficients if averaged else coefficients)(self._expansion)
+        return averaged_coefficients(self._expansion) if averaged else super()._coefficients()
 
     @learned
     def gradient_error_(self):

@@ -212,10 +212,6 @@ class DualClassifier(PrecomputedKernel, OnlineClassifier):
     def _dtype(self):
         return (self._solver.state.working_set if self._predictor is None else self._predictor).rows.dtype
 
-    def _coefficients(self):
-        expansion = self._expansion
-        return expansion.coef[:, : expansion.counts[0]["n_slots"]].T
-
     def _scorer(self):
         return Scorer(self._kernel, self._expansion, self.intercept_, in_float64=True)
 

@@ -7,19 +7,18 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from frugalsvm._locks import exclusive, shared
+from frugalsvm._locks import exclusive
 from frugalsvm.compiling.threads import ONE_THREAD, Threads, blas_threads, thread_count
 from frugalsvm.estimators._base import OnlineClassifier
-from frugalsvm.estimators._erased import Freed, erase
 from frugalsvm.estimators._incremental_saved import INCREMENTAL
-from frugalsvm.estimators._lookup import indices_of_ids, indices_of_rows
 from frugalsvm.estimators._precomputed import PrecomputedKernel
 from frugalsvm.estimators._scoring import Scorer
 from frugalsvm.estimators.constraints import count, optional, positive
-from frugalsvm.estimators.forget_reports import certificate, digest_of_examples, new_report, signed
+from frugalsvm.estimators.forget_reports import ReportsForgetting, certificate, digest_of_examples
 from frugalsvm.estimators.parameters import estimator, fixed, learned, parameter
 from frugalsvm.estimators.unchanged import prepare_to_learn, unchanged_on_error
 from frugalsvm.estimators.validation import check_positive, distinct_labels, encoded_labels
+from frugalsvm.exact.forgetting import Freed, erase, indices_of_ids, indices_of_rows
 from frugalsvm.exact.incremental import change_C, restored, unlearn
 from frugalsvm.exact.kkt import dual_objective, optimal_bias, violation
 from frugalsvm.exact.memory import MemoryLimit, TooLittleMemoryError
@@ -51,7 +50,7 @@ def _solver_errors():
 
 
 @estimator
-class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
+class IncrementalSVC(PrecomputedKernel, ReportsForgetting, OnlineClassifier):
     """The SVM of `sklearn.svm.SVC`, kept exactly optimal while examples come, go, and C changes.
 
     After every `partial_fit`, `unlearn` and `set_C` the model is that of a `fit` on the examples that it holds: the
@@ -135,6 +134,8 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
     that is about ``8 n_features + 300`` bytes for each, and 8 to 32 for each pair of margin vectors. Several classes
     are learned one-vs-one as by `SVC`, and each example is kept once for every other class. Everything is in
     float64, and sparse rows are stored dense. ``max_memory`` sets a limit.
+
+    ``sample_weight`` has factors of ``C`` for the examples. One of weight 0 changes nothing, but has an id.
 
     A pickle leaves out the cache of kernel values.
 
@@ -289,22 +290,6 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
             self._solver_threads.run(change, range(len(self._solvers)))
             self.C_ = C
 
-    def fit(self, X, y, sample_weight=None):
-        """Learn all rows, after forgetting everything.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), default=None
-            Factors of ``C`` for the examples; one of weight 0 changes nothing, but has an id.
-
-        Returns
-        -------
-        self
-        """
-        return super().fit(X, y, sample_weight)
-
     def set_C(self, C):
         """Set the parameter C and move the model to it: as if all had been learned with it.
 
@@ -358,25 +343,9 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
         erase(self._solvers, freed)
         return self
 
-    @shared
-    def forget_report(self, key=None):
-        """A report on all that was unlearned since `fit`, for those who have asked for it.
-
-        Parameters
-        ----------
-        key : bytes or str, default=None
-            With a key, the report has a signature: the HMAC-SHA-256 of its content, which
-            `frugalsvm.estimators.forget_reports.is_signed_by` checks.
-
-        Returns
-        -------
-        dict
-            What JSON can hold: ``forgotten`` has the certificates, whose residual is ``kkt_violation_`` afterwards.
-            ``digest`` is that of the model as it is, and "aggregates that stay" are what was computed from all rows at
-            the first fit. See :ref:`forgetting`.
-        """
+    def _facts(self):
         check_is_fitted(self)
-        return signed(new_report(self, rows=self.n_examples_, digest=digest_of_examples(self)), key)
+        return {"rows": self.n_examples_, "digest": digest_of_examples(self)}
 
     def _take_out(self, indices):
         """Unlearn the examples at some places; returns the slots where they were."""
@@ -444,9 +413,6 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
         if self._predictor is not None:
             return self._predictor.expansion()
         return expansion_of(self._examples, self._solvers, self._n_learned)
-
-    def _coefficients(self):
-        return (self._supporting()[1] if self._predictor is None else self._predictor.coef).T
 
     def _scorer(self):
         finish = None if len(self.classes_) == 2 else self._class_scores

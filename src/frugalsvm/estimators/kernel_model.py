@@ -15,7 +15,7 @@ from frugalsvm.arrays.expansion import expansion_values
 from frugalsvm.arrays.maps import kernel_map
 from frugalsvm.arrays.namespace import is_torch
 from frugalsvm.compiling.threads import Threads, blas_threads, thread_count
-from frugalsvm.core.expansion import Expansion
+from frugalsvm.core.expansion import Expansion, coefficients
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.lookahead import BLOCK_ROWS
 from frugalsvm.core.metric import Metric, seen_rows
@@ -313,8 +313,7 @@ class PassParameters:
 class ExpansionModel(PassParameters, KernelEstimator):
     """Base of estimators whose model is a kernel expansion.
 
-    Subclasses have an ``_expansion`` and a ``_kernel``, and define ``_coefficients``, the true coefficients with one
-    column for each output.
+    Subclasses have an ``_expansion`` and a ``_kernel``.
 
     Attributes
     ----------
@@ -373,6 +372,10 @@ class ExpansionModel(PassParameters, KernelEstimator):
     def row_dtype_(self):
         """Type of the stored rows, in which kernel values are computed."""
         return np.dtype(self._dtype)
+
+    def _coefficients(self) -> np.ndarray:
+        """The true coefficients, a column for each output."""
+        return coefficients(self._expansion)
 
     def scoring_expansion(self, again: Expansion | None = None) -> Expansion:
         """The expansion with the true coefficients as weights; training's counters stay as they are.

@@ -26,7 +26,7 @@ from frugalsvm._locks import exclusive
 from frugalsvm.budgeted.learner import Learner
 from frugalsvm.compiling.threads import Threads, blas_threads, thread_count
 from frugalsvm.core.capabilities import offers
-from frugalsvm.core.expansion import coefficients, moved_rows, new_expansion
+from frugalsvm.core.expansion import moved_rows, new_expansion
 from frugalsvm.core.losses import hinge_for
 from frugalsvm.core.moments import Moments, moments_of
 from frugalsvm.core.origin import origin_of_moments
@@ -194,9 +194,6 @@ class OneVsRestLearners(BudgetedClassifier):
     @property
     def _dtype(self):
         return self._machines[0].expansion.rows.dtype
-
-    def _coefficients(self):
-        return coefficients(self._expansion)
 
     def _empty(self, n_features, dtype, classes, random_state):
         n_outputs = n_outputs_for(len(classes))

@@ -7,7 +7,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.compiling.threads import Threads, blas_threads, thread_count
 from frugalsvm.core.capabilities import check_kernel
-from frugalsvm.core.expansion import coefficients
 from frugalsvm.core.outputs import joined, n_outputs_for, signs
 from frugalsvm.estimators._base import OnlineClassifier
 from frugalsvm.estimators._saved import (
@@ -206,9 +205,6 @@ class TVMClassifier(OnlineClassifier):
         if self._predictor is not None:
             return self._predictor.expansion()
         return joined([twins.state.points for twins in self._twins])
-
-    def _coefficients(self):
-        return coefficients(self._expansion)
 
     @learned
     def intercept_(self):
