@@ -14,6 +14,7 @@ from frugalsvm.core.capabilities import offers
 from frugalsvm.core.moments import moments_of
 from frugalsvm.core.origin import origin_of_moments
 from frugalsvm.estimators._batches import Batches
+from frugalsvm.estimators._maps import new_generator
 from frugalsvm.estimators.automatic import chooses
 from frugalsvm.estimators.constraints import (
     constraints,
@@ -26,7 +27,7 @@ from frugalsvm.estimators.constraints import (
     size,
     strengths,
 )
-from frugalsvm.estimators.low_rank_machine import SOLVERS, LowRankMachine, new_generator
+from frugalsvm.estimators.low_rank_machine import SOLVERS, LowRankMachine
 from frugalsvm.estimators.metric import most_rows
 from frugalsvm.estimators.parameters import parameter, parameters
 from frugalsvm.estimators.protocol import FitsAndFollows
@@ -221,7 +222,7 @@ class StreamMachine(LowRankMachine, FitsAndFollows):
         def rows_at(index):
             return self._rng.permutation(dense_rows(HostSource(HOST, batches.rows, n_rows).take(np.sort(index))))
 
-        candidates = self._candidates(n_rows, rows_at)
+        candidates = self._candidates(n_rows, rows_at, self._rng)
         self._fit_data(Data(batches.rows, None, targets, weights), candidates, unit)
 
     # --- streams --------------------------------------------------------------------------------------------
@@ -268,7 +269,7 @@ class StreamMachine(LowRankMachine, FitsAndFollows):
         """The map of a stream, from its first rows; None for a map that needs none."""
         if rows is not None and not isinstance(self.landmarks, str):
             rows = self.given_landmarks()
-        return self._new_map(rows, self._is_sparse and rows is None)
+        return self._new_map(rows, self._is_sparse and rows is None, self._rng)
 
     def _move_rows(self, shift):
         if self._map is not None:

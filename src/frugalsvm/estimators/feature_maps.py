@@ -12,36 +12,28 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._locks import shared
 from frugalsvm.arrays.sources import dense_rows
-from frugalsvm.compiling.threads import Threads, blas_threads, thread_count
-from frugalsvm.estimators._maps import MapParameters, check_map, landmark_rows
+from frugalsvm.compiling.threads import blas_threads
+from frugalsvm.estimators._maps import HasFeatureMap, new_generator
 from frugalsvm.estimators.constraints import count
-from frugalsvm.estimators.kernel_model import KernelEstimator
 from frugalsvm.estimators.origin import absolute_rows
 from frugalsvm.estimators.parameters import estimator, fixed, learned, parameter, parameters
 from frugalsvm.estimators.unchanged import unchanged_on_error
 from frugalsvm.lowrank.backends.compiled import Compiled, stored_rows
-from frugalsvm.lowrank.maps import MapPlan, n_candidates, whitening_of, width_of
-from frugalsvm.lowrank.passes import Passes
+from frugalsvm.lowrank.maps import whitening_of, width_of
 
 __all__ = ["FourierMap", "NystroemMap"]
 
 
 @parameters
-class _FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MapParameters, KernelEstimator):
-    """Base of both maps; subclasses define ``_map_options``, a part of a `MapPlan`."""
+class _FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HasFeatureMap):
+    """Base of both maps."""
 
     verbose: Any = fixed(0)
-    _in_float32 = True
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float32"]
         return tags
-
-    def _check_params(self):
-        super()._check_params()
-        options = self._map_options()
-        check_map(options["feature_map"], self.kernel, options["landmarks"], options["structured"])
 
     def fit(self, X, y=None):
         """Choose landmarks or frequencies.
@@ -60,23 +52,11 @@ class _FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MapParamete
             X = self._new_rows(X, None)
             self._kernel = self._new_kernel(X)
             X = self._with_origin(X, whole=True)
-            rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-            options = self._map_options()
-            candidates = None
-            if options["feature_map"] == "nystroem":
-                candidates, options = self._candidates(X, options, rng)
-            plan = MapPlan(kernel=self._kernel, n_features=X.shape[1], **options)
-            with blas_threads(None):
-                self._map = plan.new(candidates, rng, sparse=not isinstance(X, np.ndarray), passes=self._passes())
+            rng, candidates = new_generator(check_random_state(self.random_state)), None
+            if self.feature_map == "nystroem":
+                candidates = self._candidates(X.shape[0], lambda index: dense_rows(X[index]), rng)
+            self._map = self._new_map(candidates, not isinstance(X, np.ndarray), rng)
         return self
-
-    def _candidates(self, X, options, rng):
-        """Rows that landmarks are made from, and how."""
-        if not isinstance(options["landmarks"], str):
-            rows = self._as_seen(landmark_rows(self, options["landmarks"]), np.float32)
-            return rows, options | {"landmarks": "uniform", "n_components": len(rows)}
-        n_drawn = n_candidates(options["landmarks"], options["n_components"], X.shape[0])
-        return dense_rows(X[rng.choice(X.shape[0], n_drawn, replace=False)]), options
 
     @shared
     def transform(self, X):
@@ -92,19 +72,10 @@ class _FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MapParamete
         """
         check_is_fitted(self)
         X = self._known_rows(X, None)
-        backend = Compiled(Threads(thread_count(self.n_jobs)))
+        # A row has the same features in every batch.
+        options = {"whitening": whitening_of(self._map), "backend": Compiled(self._threads()), "steady": True}
         with blas_threads(None):
-            return stored_rows(
-                self._map,
-                X,
-                np.arange(X.shape[0]),
-                whitening=whitening_of(self._map),
-                backend=backend,
-                steady=True,  # a row has the same features in every batch
-            ).block
-
-    def _passes(self):
-        return Passes(Threads(thread_count(self.n_jobs)))
+            return stored_rows(self._map, X, np.arange(X.shape[0]), **options).block
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_map")
@@ -164,12 +135,9 @@ class NystroemMap(_FeatureMap):
     """
 
     n_components: Any = parameter(default=512, check=count(), kw_only=False)
+    feature_map: Any = fixed("nystroem")
     structured: bool | str = fixed(False)
-
-    def _map_options(self):
-        names = ("n_components", "landmarks", "eigenvalue_threshold", "rank")
-        own = {name: getattr(self, name) for name in names}
-        return {"feature_map": "nystroem", "structured": False, "triangular": True, **own}
+    triangular = True
 
     @learned
     def components_(self) -> np.ndarray:
@@ -213,13 +181,10 @@ class FourierMap(_FeatureMap):
     """
 
     n_components: Any = parameter(default=512, check=count(), kw_only=False)
+    feature_map: Any = fixed("fourier")
     # For landmarks, and for kernels without Fourier features
     landmarks: Any = fixed("uniform")
     rank: Any = fixed(None)
     eigenvalue_threshold: Any = fixed(0.0)
     degree: Any = fixed(3)
     coef0: Any = fixed(1.0)
-
-    def _map_options(self):
-        own = {"n_components": self.n_components, "structured": self.structured}
-        return {"feature_map": "fourier", "landmarks": "uniform", "eigenvalue_threshold": 0.0, "rank": None, **own}
