@@ -14,7 +14,6 @@ from frugalsvm.core.capabilities import offers
 from frugalsvm.core.moments import moments_of
 from frugalsvm.core.origin import origin_of_moments
 from frugalsvm.estimators._batches import Batches
-from frugalsvm.estimators._maps import new_generator
 from frugalsvm.estimators.automatic import chooses
 from frugalsvm.estimators.constraints import (
     constraints,
@@ -27,6 +26,7 @@ from frugalsvm.estimators.constraints import (
     size,
     strengths,
 )
+from frugalsvm.estimators.feature_maps import new_generator
 from frugalsvm.estimators.low_rank_machine import SOLVERS, LowRankMachine
 from frugalsvm.estimators.metric import most_rows
 from frugalsvm.estimators.parameters import parameter, parameters
@@ -61,10 +61,6 @@ class StreamMachine(LowRankMachine, FitsAndFollows):
     fit_intercept : bool
     alpha : float
         The regularization strength lambda; replaces C. Set it for streams.
-    landmarks : {"uniform", "kmeans++", "kmeans"} or array of shape (n_landmarks, n_features)
-        Random rows; rows that are spread out; or means of the rows around these, which are better for images and cost
-        about as much as the kernel values of ten thousand rows. An array has landmarks of your own, and
-        ``n_components`` does not count then.
     max_iter : int
         Newton steps of each stage (None is 30), or epochs of subgradient steps (None is 20).
     tol : float
@@ -100,15 +96,10 @@ class StreamMachine(LowRankMachine, FitsAndFollows):
 
     Attributes
     ----------
-    suboptimality_bound_ : float
-        How far it may be above the optimum of the same features, by duality: the truth is often a tenth of that. A
-        smaller ``tol`` makes both smaller.
     best_validation_score_ : float
         With early stopping.
     landmarks_, dual_coef_ : ndarray or None
         With a Nystroem map: ``decision_function(X) == kernel(X, landmarks_) @ dual_coef_.T + intercept_``.
-    coef_ : ndarray of shape (n_outputs, n_map_features)
-        Weights of the features.
     n_iter_ : int
         Newton steps, in all stages, or epochs.
     """

@@ -230,10 +230,7 @@ class StreamClassifier(ScoreClassifier, FitsAndFollows):
         if len(targets.classes) > 1:  # until then there is nothing to tell apart
             self._learn_batch(X, targets.indices, weights, targets.known, first=first)
 
-    @property
-    def _kept_of_counts(self) -> float:
-        """What is left of the counts of classes after another example."""
-        return 1.0
+    _kept_of_counts: Any = 1.0  # what is left of the counts of classes after another example
 
     def _stream_weights(self, sample_weight, X, classes, labels, *, first):
         """Weights of a batch, or None where all are 1; classes are balanced by the examples so far."""

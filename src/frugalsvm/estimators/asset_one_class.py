@@ -1,17 +1,16 @@
 """A low-rank one-class SVM as a scikit-learn outlier detector."""
 
-import numbers
 from typing import Any
 
 import numpy as np
 
 from frugalsvm._locks import shared
 from frugalsvm.estimators._asset_saved import LOW_RANK
-from frugalsvm.estimators._maps import LANDMARKS
-from frugalsvm.estimators._outliers import DetectsOutliers
+from frugalsvm.estimators.constraints import share
+from frugalsvm.estimators.feature_maps import LANDMARKS
 from frugalsvm.estimators.low_rank_machine import LowRankMachine
 from frugalsvm.estimators.parameters import estimator, learned, parameter
-from frugalsvm.estimators.targets import checked_weights
+from frugalsvm.estimators.targets import DetectsOutliers, checked_weights
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.lowrank.losses import Pinball
 from frugalsvm.lowrank.maps import linear_values, raw_weights
@@ -19,11 +18,6 @@ from frugalsvm.lowrank.one_class import mean_of_features, rows_at_border, target
 from frugalsvm.lowrank.targets import spread
 
 __all__ = ["ASSETOneClassSVM"]
-
-
-def _a_nu(name: str, value: Any) -> None:
-    if not (isinstance(value, numbers.Real) and 0 < float(value) <= 1):
-        raise ParameterError(name, value, "above 0 and up to 1")
 
 
 @estimator
@@ -49,8 +43,6 @@ class ASSETOneClassSVM(DetectsOutliers, LowRankMachine):
         Newton steps of each stage; None is 30.
     tol : float, default=1e-5
         Newton steps end when the next would reduce the objective of the solver by a smaller share than this.
-    n_jobs : int, default=None
-        Threads; None is one, -1 all cores.
     random_state : int, RandomState instance or None, default=None
         For landmarks and samples of rows.
 
@@ -60,13 +52,10 @@ class ASSETOneClassSVM(DetectsOutliers, LowRankMachine):
     objective_ : float
         ``1/2 ||w||^2 - offset + mean(max(0, offset - score)) / nu``. That of `sklearn.svm.OneClassSVM` is
         ``(nu n)^2`` times as large, and its scores ``nu n`` times.
-    suboptimality_bound_ : float
-        How far it may be above the optimum of the same features, by duality.
+    suboptimality_bound_
     landmarks_, dual_coef_ : ndarray or None
         With a Nystroem map: ``score_samples(X) == kernel(X, landmarks_) @ dual_coef_[0]``.
-    coef_ : ndarray of shape (1, n_map_features)
-        Weights of the features.
-    rank_, gamma_, model_bytes_
+    coef_, rank_, gamma_, model_bytes_
     n_iter_ : int
         Newton steps, in all stages.
     n_features_in_
@@ -86,7 +75,7 @@ class ASSETOneClassSVM(DetectsOutliers, LowRankMachine):
     array([ 1, -1])
     """
 
-    nu: Any = parameter(default=0.5, check=_a_nu, kw_only=False)
+    nu: Any = parameter(default=0.5, check=share, kw_only=False)
     landmarks: Any = "border"
     tol: Any = 1e-5
 

@@ -10,10 +10,9 @@ from frugalsvm._locks import shared
 from frugalsvm.arrays.namespace import arrays_on
 from frugalsvm.estimators._asset_saved import LOW_RANK
 from frugalsvm.estimators._asset_streams import StreamMachine
-from frugalsvm.estimators._quantiles import PINBALL, PredictsNumbers
 from frugalsvm.estimators.fit_warnings import warn_if_units_differ
 from frugalsvm.estimators.parameters import estimator
-from frugalsvm.estimators.targets import TargetScale, robust_scale_of
+from frugalsvm.estimators.targets import PINBALL, PredictsNumbers, TargetScale, robust_scale_of
 from frugalsvm.estimators.validation import check_positive
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.lowrank.cross_validation import are_few, errors_left_out

@@ -12,11 +12,10 @@ from frugalsvm.budgeted.post_pass import refitted
 from frugalsvm.core.residuals import LOSSES, loss_of_residuals
 from frugalsvm.core.schedules import clock_of
 from frugalsvm.estimators._bsgd import BudgetedSGD, has_room_to_learn, prediction_state
-from frugalsvm.estimators._quantiles import PINBALL, PredictsNumbers
 from frugalsvm.estimators._saved import HAS_BUDGET, OPTIONAL, check_loaded_parameters, expansion_is_sound
 from frugalsvm.estimators.constraints import is_auto, one_of
 from frugalsvm.estimators.parameters import estimator, learned, parameter
-from frugalsvm.estimators.targets import TargetScale, scale_of
+from frugalsvm.estimators.targets import PINBALL, PredictsNumbers, TargetScale, scale_of
 from frugalsvm.estimators.validation import check_positive
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.persist.savable import Saved

@@ -12,7 +12,7 @@ judged by a model of the others, which is thrown away.
 
 import copy
 import warnings
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
@@ -98,10 +98,7 @@ class CalibratedClassifier(ClassifierMixin):
     class_weight: Any = None
     calibrate: Any = parameter(default=None, check=_a_calibration)
 
-    @property
-    def _judges_on_its_way(self) -> bool:
-        """Whether decision values in the last pass of `fit` are like those at its end."""
-        return True
+    _judges_on_its_way: ClassVar[Any] = True  # whether values in the last pass of `fit` are like those at its end
 
     @available_if(_has_probabilities)
     @shared

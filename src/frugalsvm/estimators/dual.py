@@ -1,7 +1,7 @@
 """What classifiers that learn in the dual share: a solver, selective sampling, duality gaps, model files."""
 
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -99,10 +99,7 @@ class DualClassifier(PrecomputedKernel, OnlineClassifier):
         """The coefficients of all slots in the model that predicts."""
         return self._solver.state.working_set.coef
 
-    @property
-    def _keeps_all(self) -> bool:
-        """Whether all examples stay members."""
-        return False
+    _keeps_all: ClassVar[Any] = False  # whether all examples stay members
 
     def _refuse_gap(self) -> None:
         """Raise a ValueError where the training problem is not convex."""

@@ -79,7 +79,13 @@ def kept_aggregates(model: Any) -> list[str]:
 
 
 class ReportsForgetting:
-    """Estimators that forget rows; they define ``_facts()``, what a report has besides: rows, and a digest."""
+    """Estimators that forget rows; they define ``_facts()``, what a report has besides: rows, and a digest.
+
+    Attributes
+    ----------
+    forgotten_ : list of dict
+        A certificate for each call of `unlearn`: see :ref:`forgetting`.
+    """
 
     forgotten_: Any
 

@@ -66,11 +66,6 @@ class IncrementalSVC(PrecomputedKernel, ReportsForgetting, OnlineClassifier):
     C : float, default=1.0
         Inverse regularization strength, as in `sklearn.svm.SVC`. To change it later, use `set_C`; if it is set as a
         parameter, the next `partial_fit` moves the model to it first.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Kernel coefficient; "scale" is ``1 / X.var(axis=0).sum()``, with the standard deviations in place of the
-        variances for "laplacian", from the rows given to `fit`, or from the first batch of `partial_fit`. "auto"
-        is chosen on some thousands of these, see :ref:`first-rows`. It stays the same from then on, whatever comes or
-        goes.
     cache_size : float, default=200
         Megabytes for kernel values that are kept, for all pairs of classes together.
     max_memory : float, default=None
@@ -95,8 +90,7 @@ class IncrementalSVC(PrecomputedKernel, ReportsForgetting, OnlineClassifier):
         Their ids: numbers from 0 in the order of learning, since the last `fit`.
     row_ids_ : ndarray of int
         The same, under the name that `LocalSVC` has.
-    forgotten_ : list of dict
-        A certificate for each call of `unlearn`: see :ref:`forgetting`.
+    forgotten_
     support_ : ndarray of int
         The ids of the support vectors, ascending.
     support_vectors_
@@ -135,7 +129,8 @@ class IncrementalSVC(PrecomputedKernel, ReportsForgetting, OnlineClassifier):
     are learned one-vs-one as by `SVC`, and each example is kept once for every other class. Everything is in
     float64, and sparse rows are stored dense. ``max_memory`` sets a limit.
 
-    ``sample_weight`` has factors of ``C`` for the examples. One of weight 0 changes nothing, but has an id.
+    ``sample_weight`` has factors of ``C`` for the examples. One of weight 0 changes nothing, but has an id. Gamma stays
+    the same from the first rows on, whatever comes or goes.
 
     A pickle leaves out the cache of kernel values.
 
@@ -172,12 +167,8 @@ class IncrementalSVC(PrecomputedKernel, ReportsForgetting, OnlineClassifier):
     _saved = INCREMENTAL
     forgotten_: Any = ()  # of models of earlier versions
 
-    _first_dtype = np.float64
+    _first_dtype = _dtype = np.float64
     _stays = True  # examples are found again by their rows, bit for bit; and float64 has room
-
-    @property
-    def _dtype(self):
-        return np.float64
 
     def _start(self, X, targets, random_state, *, whole):
         classes = targets.classes
@@ -251,6 +242,7 @@ class IncrementalSVC(PrecomputedKernel, ReportsForgetting, OnlineClassifier):
                 raise
 
     _learns_in_order = False
+    _judges_on_its_way = False  # rows keep their order, which may be that of their labels
 
     def _learn(self, X, labels, weights, order):
         n_before = 0 if self.window is None else max(0, len(labels) - self.window)
@@ -271,10 +263,6 @@ class IncrementalSVC(PrecomputedKernel, ReportsForgetting, OnlineClassifier):
             ids = np.arange(self._n_learned, self._n_learned + len(labels))
             self._examples = self._examples.and_also(Examples(ids, labels, slots))
             self._n_learned += len(labels)
-
-    @property
-    def _judges_on_its_way(self):
-        return False  # rows keep their order, which may be that of their labels
 
     def _learn_some(self, X, labels, weights, rows):
         self._learn(X[rows], labels[rows], None if weights is None else weights[rows], np.arange(len(rows)))

@@ -68,8 +68,6 @@ class ChangesRows(ReportsForgetting):
         the rows of `fit`, and those after that for rows that were added.
     structure_rows_ : ndarray of int
         Ids of the rows that the trees were made of: if one of them is forgotten, a part of a tree is grown again.
-    forgotten_ : list of dict
-        A certificate for each call of `unlearn`: see :ref:`forgetting`.
     """
 
     _row_ids: np.ndarray

@@ -21,12 +21,12 @@ from frugalsvm.cells.tree import Tree, cells_of
 from frugalsvm.compiling.threads import row_blocks
 from frugalsvm.core.origin import some_rows
 from frugalsvm.estimators._learned_rows import forget_rows_learned, keep_learned
-from frugalsvm.estimators._local_batches import LearnsBatches
 from frugalsvm.estimators._local_saved import LOCAL
 from frugalsvm.estimators._public_trees import check_tree, grown_for, with_public_origin
 from frugalsvm.estimators.constraints import is_auto, one_of, optional, or_auto, size
 from frugalsvm.estimators.fit_warnings import warn_if_coefficients_cancel
 from frugalsvm.estimators.local_changes import ChangesRows
+from frugalsvm.estimators.local_learner import LearnsBatches
 from frugalsvm.estimators.origin import absolute_rows, relative_rows
 from frugalsvm.estimators.parameters import learned, parameter, parameters
 from frugalsvm.estimators.progress import following

@@ -13,10 +13,10 @@ from frugalsvm.arrays.namespace import HOST, arrays_on, best_device
 from frugalsvm.arrays.sources import dense_rows
 from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.estimators._asset_saved import LOW_RANK
-from frugalsvm.estimators._maps import HasFeatureMap, new_generator
 from frugalsvm.estimators._scoring import rows_to_score
 from frugalsvm.estimators.calibrated import n_held_out
 from frugalsvm.estimators.constraints import count, is_auto, non_negative, optional, size
+from frugalsvm.estimators.feature_maps import HasFeatureMap, new_generator
 from frugalsvm.estimators.fit_warnings import warn_at_limit, warn_if_above
 from frugalsvm.estimators.origin import absolute_rows
 from frugalsvm.estimators.parameters import learned, parameter, parameters
@@ -93,6 +93,11 @@ class LowRankMachine(LowRankParameters, HasFeatureMap, Fits):
 
     Attributes
     ----------
+    suboptimality_bound_ : float
+        How far it may be above the optimum of the same features, by duality: the truth is often a tenth of that. A
+        smaller ``tol`` makes both smaller.
+    coef_ : ndarray of shape (n_outputs, n_map_features)
+        Weights of the features.
     rank_ : int
         Number of features.
     """
