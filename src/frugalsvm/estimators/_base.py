@@ -145,10 +145,7 @@ class ScoreClassifier(CalibratedClassifier, Fits):
             check_classes_have_weight(weights, classes, labels)
         return Labels(labels, classes), weights
 
-    @property
-    def _may_grow(self):
-        """Whether there is a parameter ``new_classes``."""
-        return hasattr(self, "new_classes")
+    _may_grow = property(lambda self: hasattr(self, "new_classes"), doc="Whether there is a parameter ``new_classes``.")
 
     def _known_classes(self, seen):
         """The classes of the model after rows with some labels."""
@@ -170,9 +167,7 @@ class StreamClassifier(ScoreClassifier, FitsAndFollows):
 
     # --- learning -----------------------------------------------------------------------------------------
 
-    @property
-    def _grows(self):
-        return self._may_grow and self.new_classes == "grow"
+    _grows = property(lambda self: self._may_grow and self.new_classes == "grow")
 
     def _set_classes(self, classes):
         """Give the model outputs for new classes, if there are any."""

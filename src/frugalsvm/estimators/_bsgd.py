@@ -159,17 +159,9 @@ class BudgetedSGD(ExpansionModel):
         expansion = new_expansion(n_slots, n_features, n_outputs * n_experts, dtype, average_from)
         return new_policy(self.maintenance, budget), expansion
 
-    @property
-    def state(self):
-        return self._expansion
-
-    @property
-    def experts(self):
-        return self._experts
-
-    @property
-    def learners(self):
-        return [Learner(self._parts(), self._expansion)]
+    state = property(lambda self: self._expansion)
+    experts = property(lambda self: self._experts)
+    learners = property(lambda self: [Learner(self._parts(), self._expansion)])
 
     def set_learner(self, k, learner):
         self._policy, self._expansion = learner.parts.policy, learner.expansion

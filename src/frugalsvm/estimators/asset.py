@@ -230,8 +230,4 @@ class ASSETClassifier(StreamMachine, StreamClassifier):
             raise ValueError("query compares the classes of each row: it is not for labels in columns.")
         return super().query(X, n)
 
-    def _scores(self, X):
-        return self._output(X)
-
-    def _device_scores(self, X, arrays):
-        return self._output(X, arrays)
+    _scores = _device_scores = StreamMachine._output

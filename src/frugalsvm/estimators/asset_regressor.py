@@ -155,9 +155,7 @@ default="epsilon_insensitive"
         self._target_scale = TargetScale(center, spread)
         return self._target_scale
 
-    @property
-    def _degree(self):
-        return getattr(self._loss_of_targets(), "degree", 1)
+    _degree = property(lambda self: getattr(self._loss_of_targets(), "degree", 1))
 
     @property
     def _unit_power(self):
@@ -198,9 +196,7 @@ default="epsilon_insensitive"
         self._n_targets = len(targets)
         return targets, weights
 
-    @property
-    def _n_known(self):
-        return len(self._weights)
+    _n_known = property(lambda self: len(self._weights))
 
     def _surveyed(self, survey):
         targets, weights = self._numbers(survey.y, survey.sample_weight, survey.y[:, None], first=True)

@@ -237,9 +237,7 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
         shares = self._experts.standing["share"]
         return dict(zip((None, *HALF_LIVES), (shares / shares.sum()).tolist(), strict=True))
 
-    @property
-    def _judges_on_its_way(self):
-        return self.average != "post"
+    _judges_on_its_way = property(lambda self: self.average != "post")
 
     def _finish(self, X, labels, weights, random_state):
         """The post-pass: it learns and averages coefficients of fixed support vectors."""

@@ -7,7 +7,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._locks import shared
 from frugalsvm.budgeted.one_class import (
-    ScoreWindow,
     factor_of,
     learn_watching,
     new_window,
@@ -120,9 +119,7 @@ class BSGDOneClassSVM(DetectsOutliers, FitsAndFollows, BudgetedSGD):
     _changed_in_place = ("_expansion", "_policy", "_window")
     _alpha = 1.0  # steps of 1 / t: the scale of the model is of no importance
 
-    @property
-    def _rate(self):
-        return self.nu if self.alarm_rate is None else self.alarm_rate
+    _rate = property(lambda self: self.nu if self.alarm_rate is None else self.alarm_rate)
 
     def _loss(self):
         return OneClass(threshold_of(self._window))
@@ -192,11 +189,7 @@ class BSGDOneClassSVM(DetectsOutliers, FitsAndFollows, BudgetedSGD):
 
     # --- what was learned ---------------------------------------------------------------------------------
 
-    @property
-    def score_window(self) -> ScoreWindow:
-        """The latest scores, and what was taken from them."""
-        return self._window
-
+    score_window = property(lambda self: self._window, doc="The latest scores, and what was taken from them.")
     offset_ = learned(lambda self: offset_of(self._window, self._rate), doc="Rows with scores below are outliers.")
     threshold_ = learned(lambda self: threshold_of(self._window), doc="Rows with scores below are learned.")
 

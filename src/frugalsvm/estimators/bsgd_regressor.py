@@ -158,9 +158,7 @@ default="epsilon_insensitive"
             raise ParameterError("quantile", self.quantile, "a number between 0 and 1, or several")
         self._check_standardize()
 
-    @property
-    def _alpha(self):
-        return 1.0 / float(clock_of(self.half_life)) if self.forgets else self.alpha
+    _alpha = property(lambda self: 1.0 / float(clock_of(self.half_life)) if self.forgets else self.alpha)
 
     def _check_standardize(self):
         if isinstance(self.standardize, bool | np.bool_):
@@ -234,9 +232,7 @@ default="epsilon_insensitive"
     def _unsorted(self, X):
         return self._scores(X)
 
-    @property
-    def _n_known(self):
-        return self._expansion.n_outputs
+    _n_known = property(lambda self: self._expansion.n_outputs)
 
     def _target_scale(self, targets, weights):
         quantiles = self._quantiles if self.loss == PINBALL else None
@@ -253,10 +249,7 @@ default="epsilon_insensitive"
         """Targets of a row: all quantiles are of one."""
         return 1 if self.loss == PINBALL else self._expansion.n_outputs
 
-    @property
-    def target_scale(self) -> TargetScale:
-        """Where the targets of each output are, and how far apart."""
-        return self._targets
+    target_scale = property(lambda self: self._targets, doc="Where the targets of each output are, and how far apart.")
 
     def in_model_units(self, targets):
         """Targets (n, n_targets) as they are learned, (n, n_outputs)."""

@@ -104,10 +104,7 @@ class DualClassifier(PrecomputedKernel, OnlineClassifier):
     def _refuse_gap(self) -> None:
         """Raise a ValueError where the training problem is not convex."""
 
-    @property
-    def _C(self):
-        """The penalty as a number, or what somebody has set who is to be told."""
-        return self.C
+    _C = property(lambda self: self.C, doc="The penalty as a number, or what somebody has set who is to be told.")
 
     def _check_params(self):
         super()._check_params()
@@ -124,9 +121,7 @@ class DualClassifier(PrecomputedKernel, OnlineClassifier):
         self._slot_of_row = None
         self.classes_ = classes
 
-    @property
-    def _cache_bytes(self):
-        return int(self.cache_size * 2**20)
+    _cache_bytes = property(lambda self: int(self.cache_size * 2**20))
 
     def __getstate__(self):
         """Everything but the cache of kernel rows, which is as large as ``cache_size`` says, and unused room."""
@@ -159,9 +154,7 @@ class DualClassifier(PrecomputedKernel, OnlineClassifier):
         self._learner = self._current_learner()
         self._solver = learn(self._learner, self._solver, X, labels, boxes, order, self._slot_of_row)
 
-    @property
-    def _judges_on_its_way(self):
-        return self.selection == "random"
+    _judges_on_its_way = property(lambda self: self.selection == "random")
 
     def _passes(self, X, labels, weights, random_state):
         self._slot_of_row = remembered(X.shape[0]) if self.max_iter > 1 else None

@@ -211,9 +211,7 @@ class _FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HasFeatureM
         whitening = whitening_of(self._map)
         return width_of(self._map) if whitening is None else whitening.shape[1]
 
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_components_
+    _n_features_out = property(lambda self: self.n_components_)
 
 
 @estimator

@@ -363,10 +363,7 @@ class ExpansionModel(PassParameters, KernelEstimator):
 
     # --- what was learned ---------------------------------------------------------------------------------
 
-    @property
-    def _dtype(self):
-        """Type of the stored rows."""
-        return self._expansion.rows.dtype
+    _dtype = property(lambda self: self._expansion.rows.dtype, doc="Type of the stored rows.")
 
     @property
     def row_dtype_(self):
@@ -439,7 +436,6 @@ class ExpansionModel(PassParameters, KernelEstimator):
         return np.ascontiguousarray(self._coefficients().T)
 
     intercept_ = learned(lambda self: np.zeros(self._expansion.n_outputs), doc="Zeros, for models without a bias term.")
-
     model_bytes_ = learned(lambda self: expansion_bytes(self._expansion), doc="Bytes that prediction needs.")
 
     def _counted(self, name):

@@ -201,9 +201,7 @@ class LASVMClassifier(DualClassifier):
         if is_path(self.C) and self.variant not in ("g", "full"):
             raise ValueError(f"A list of C is for variant='g' or 'full', not {self.variant!r}: use GridSearchCV.")
 
-    @property
-    def _C(self):
-        return getattr(self, "C_", 1.0) if is_auto(self.C) or is_path(self.C) else self.C
+    _C = property(lambda self: getattr(self, "C_", 1.0) if is_auto(self.C) or is_path(self.C) else self.C)
 
     def _take_strength(self, choice, n_rows):
         for name in ("C_", "path_"):
@@ -246,9 +244,7 @@ class LASVMClassifier(DualClassifier):
     def _current_learner(self):
         return self._new_learner(self._kernel, None)
 
-    @property
-    def _finishes(self):
-        return self.variant == "lasvm" if self.finish == "auto" else bool(self.finish)
+    _finishes = property(lambda self: self.variant == "lasvm" if self.finish == "auto" else bool(self.finish))
 
     @property
     def _judges_on_its_way(self):
@@ -263,9 +259,7 @@ class LASVMClassifier(DualClassifier):
                 advice = f"violations above tol={self.tol!r} are left; raise tol, lower C, or pass float64 rows"
                 warn_at_limit(self, f"{most} finishing steps", advice)
 
-    @property
-    def _keeps_all(self):
-        return self.variant == "full"
+    _keeps_all = property(lambda self: self.variant == "full")
 
     def _refuse_gap(self):
         if self.variant == "nc":

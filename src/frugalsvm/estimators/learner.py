@@ -167,13 +167,8 @@ class OneVsRestLearners(BudgetedClassifier):
 
     _is_native: Any = False  # whether one learner learns several classes together
 
-    @property
-    def state(self):
-        return self._machines
-
-    @property
-    def learners(self):
-        return list(self._machines)
+    state = property(lambda self: self._machines)
+    learners = property(lambda self: list(self._machines))
 
     def set_learner(self, k, learner):
         self._machines = [*self._machines[:k], learner, *self._machines[k + 1 :]]  # another list: see `state`
@@ -191,9 +186,7 @@ class OneVsRestLearners(BudgetedClassifier):
     def _expansion(self):  # type: ignore[override]
         return joined([learner.expansion for learner in self._machines])
 
-    @property
-    def _dtype(self):
-        return self._machines[0].expansion.rows.dtype
+    _dtype = property(lambda self: self._machines[0].expansion.rows.dtype)
 
     def _empty(self, n_features, dtype, classes, random_state):
         n_outputs = n_outputs_for(len(classes))

@@ -305,9 +305,7 @@ class LocalMachine(LearnsBatches, ChangesRows, LocalParameters, Fits):
         self._rows, self._cells, self.C_, self.cell_size_ = rows, cells, C, size
         warn_if_coefficients_cancel(self, cells)
 
-    @property
-    def _has_free_gamma(self) -> bool:
-        return is_auto(self.gamma) and "gamma" in self._kernel._fields
+    _has_free_gamma = property(lambda self: is_auto(self.gamma) and "gamma" in self._kernel._fields)
 
     def choose_strength(self, place, examples, tree, size) -> float:
         """C, and the kernel with its gamma, from leave-one-out errors where they are to be chosen."""

@@ -211,10 +211,4 @@ class LocalSVC(ScoreClassifier, LocalMachine):
 
         self._calibrate_left_out(scores, labels_of, weights)
 
-    # --- scores ---------------------------------------------------------------------------------------------
-
-    def _scores(self, X):
-        return self.scores_of(X)
-
-    def _device_scores(self, X, arrays):
-        return self.scores_of(X, arrays)
+    _scores = _device_scores = LocalMachine.scores_of

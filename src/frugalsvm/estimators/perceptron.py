@@ -103,9 +103,7 @@ class BudgetedPerceptron(OneVsRestLearners):
             able = " and ".join(repr(name) for name, strategy in STRATEGIES.items() if strategy.has_threshold)
             raise ValueError(f"threshold is for {able}, not for {self.strategy!r}.")
 
-    @property
-    def _is_native(self):
-        return self.strategy in MULTI_CLASS
+    _is_native = property(lambda self: self.strategy in MULTI_CLASS)
 
     def _new_parts(self, loss, kernel, budget, capacity, random_state):
         seed = random_state.randint(2**31)

@@ -113,9 +113,7 @@ class TrackingSVC(DualClassifier):
         coef = super()._slot_coefficients()
         return mean_of_round(self._learner, coef) if self.average else coef
 
-    @property
-    def _keeps_all(self):
-        return not self.cached
+    _keeps_all = property(lambda self: not self.cached)
 
     @property
     def normalized_gap_(self):
