@@ -10,7 +10,15 @@ from sklearn.base import BaseEstimator, clone
 import frugalsvm
 from frugalsvm._homes import ESTIMATORS
 from frugalsvm.estimators.constraints import check_constraints, constraints, one_of, positive
-from frugalsvm.estimators.parameters import documented, estimator, fixed, keep_parameters, parameter, parameters
+from frugalsvm.estimators.parameters import (
+    documented,
+    estimator,
+    fixed,
+    keep_parameters,
+    learned,
+    parameter,
+    parameters,
+)
 from frugalsvm.exceptions import ParameterError
 
 
@@ -167,3 +175,25 @@ def test_constraints_of_parameters_are_inherited():
     for wrong in ({"C": -1.0}, {"shuffle": "yes"}):
         with pytest.raises(ParameterError, match=next(iter(wrong))):
             check_constraints(Declared(**wrong))
+
+
+def test_attributes_without_a_text_have_that_of_their_property():
+    @documented
+    class Own(Base):
+        """One of them.
+
+        Attributes
+        ----------
+        depth_
+        age_ : int
+        size_ : int
+        """
+
+        age_ = learned(lambda self: 3, doc="Years.")
+
+        @property
+        def size_(self):
+            """Meters."""
+
+    entries = inspect.getdoc(Own).split("\n\n")[1].split("\n")[2:]
+    assert entries[2:] == ["age_ : int", "    Years.", "size_ : int", "    Meters."]

@@ -20,7 +20,8 @@ from frugalsvm.core.outputs import n_outputs_for
 from frugalsvm.core.schedules import LEARNERS, Forgetting, Perceptron, clock_of, new_schedule
 from frugalsvm.estimators._saved import kept_for_prediction, trimmed
 from frugalsvm.estimators.constraints import constraints, is_auto, one_of, optional, positive
-from frugalsvm.estimators.kernel_model import FIRST_SLOTS, ExpansionModel, with_features
+from frugalsvm.estimators.kernel_model import ExpansionModel
+from frugalsvm.estimators.learner import FIRST_SLOTS, with_features
 from frugalsvm.estimators.parameters import learned
 from frugalsvm.estimators.validation import bytes_per_slot, check_positive, slots_for_budget
 from frugalsvm.exceptions import ParameterError

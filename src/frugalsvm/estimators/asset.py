@@ -82,7 +82,6 @@ class ASSETClassifier(StreamMachine, StreamClassifier):
     classes_ : ndarray of shape (n_classes,)
         Of labels in columns: the numbers of the columns.
     multilabel_ : bool
-        Whether it has learned labels in columns.
     objective_ : float
         ``lambda / 2 ||w||^2 + mean loss`` of the last `fit`, summed over outputs. The mean is that of weight times loss
         over the rows with a weight; with early stopping, over those that are not for validation.

@@ -71,7 +71,6 @@ class BSGDOneClassSVM(DetectsOutliers, FitsAndFollows, BudgetedSGD):
     ----------
     offset_
     threshold_ : float
-        Rows with scores below are learned: the nu-quantile of the scores.
     support_vectors_
     dual_coef_ : ndarray of shape (1, n_support_vectors)
     gamma_, budget_, n_updates_, t_, n_iter_, n_features_in_
@@ -191,7 +190,9 @@ class BSGDOneClassSVM(DetectsOutliers, FitsAndFollows, BudgetedSGD):
 
     score_window = property(lambda self: self._window, doc="The latest scores, and what was taken from them.")
     offset_ = learned(lambda self: offset_of(self._window, self._rate), doc="Rows with scores below are outliers.")
-    threshold_ = learned(lambda self: threshold_of(self._window), doc="Rows with scores below are learned.")
+    threshold_ = learned(
+        lambda self: threshold_of(self._window), doc="Rows with scores below, the nu-quantile, are learned."
+    )
 
     @shared
     def score_samples(self, X):

@@ -91,10 +91,8 @@ default="epsilon_insensitive"
     dual_coef_ : ndarray of shape (n_outputs, n_support_vectors)
         In units of the target.
     intercept_ : ndarray of shape (n_outputs,)
-        Means of the first targets; or their quantiles, moved so that their shares of rows are below (`fit`).
     gamma_
     epsilon_ : ndarray of shape (n_outputs,)
-        The epsilon of each output, in units of the target.
     budget_
     gradient_error_ : float
         Mean over all ``t_`` examples of what budget maintenance took from the model, over the step size.
@@ -266,7 +264,7 @@ default="epsilon_insensitive"
 
     @learned
     def intercept_(self):
-        """What is added to the kernel expansion, for each output: where the first targets were, or quantiles hold."""
+        """Means of the first targets; or their quantiles, moved so that their shares of rows are below (`fit`)."""
         return self._targets.center.copy()
 
     @learned

@@ -150,7 +150,6 @@ class _FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HasFeatureM
     Attributes
     ----------
     n_components_ : int
-        Number of features.
     """
 
     verbose: Any = fixed(0)
@@ -231,7 +230,6 @@ class NystroemMap(_FeatureMap):
     Attributes
     ----------
     components_ : ndarray of shape (n_landmarks, n_features)
-        The landmarks.
     n_components_, gamma_, n_features_in_
 
     Examples

@@ -85,17 +85,13 @@ class IncrementalSVC(PrecomputedKernel, ReportsForgetting, OnlineClassifier):
     C_ : float
         The C of the model.
     n_examples_ : int
-        Examples learned and not unlearned.
     example_ids_ : ndarray of int
-        Their ids: numbers from 0 in the order of learning, since the last `fit`.
     row_ids_ : ndarray of int
         The same, under the name that `LocalSVC` has.
     forgotten_
     support_ : ndarray of int
-        The ids of the support vectors, ascending.
     support_vectors_
     n_support_ : ndarray of int
-        Support vectors of each class.
     dual_coef_ : ndarray of shape (n_pairs, n_support_vectors)
         Their coefficients; with two classes one row, otherwise one for each pair of classes (0, 1), (0, 2), ...,
         (1, 2), ..., with zeros for examples of other classes. The second class of a pair is the positive one.
@@ -106,14 +102,9 @@ class IncrementalSVC(PrecomputedKernel, ReportsForgetting, OnlineClassifier):
         plus by how much the coefficients do not sum to zero. It trusts the decision values that the solver keeps,
         which rounding limits where kernel values are far above 1: scale the features.
     dual_objective_ : float
-        The dual objective, to be maximized, summed over the pairs.
     drift_ : float
-        The largest error of a decision value that rounding had led to when everything was recomputed, every 5000
-        changes.
     loo_error_ : float
-        The share of examples that are predicted wrongly when they are left out, see `loo_predict`.
     training_bytes_ : int
-        About the bytes that learning keeps.
     t_ : int
         Examples learned since the last `fit`.
     n_kernel_evals_, calibration_, n_features_in_
@@ -391,8 +382,6 @@ class IncrementalSVC(PrecomputedKernel, ReportsForgetting, OnlineClassifier):
         wrong = self.loo_predict() != self.classes_[self._examples.labels]
         return float(np.mean(wrong)) if len(wrong) > 0 else float("nan")
 
-    # --- what was learned ---------------------------------------------------------------------------------
-
     def _supporting(self):
         return support_of(self._examples, self._solvers)
 
@@ -456,5 +445,5 @@ class IncrementalSVC(PrecomputedKernel, ReportsForgetting, OnlineClassifier):
 
     @property
     def drift_(self):
-        """The largest error that rounding made in a decision value before it was removed, in any pair."""
+        """The largest rounding error of a decision value that was found and removed, which is every 5000 changes."""
         return max(self._of_solvers(lambda state: float(state.scalars[0]["drift"])))

@@ -42,7 +42,7 @@ from frugalsvm.estimators.progress import CallbackSupport, following
 from frugalsvm.estimators.unchanged import learn_on_copies
 from frugalsvm.estimators.validation import AS_IT_IS, bytes_per_slot, new_kernel, validated_rows
 
-__all__ = ["FIRST_SLOTS", "ExpansionModel", "KernelEstimator", "expansion_bytes", "with_features"]
+__all__ = ["ExpansionModel", "KernelEstimator", "expansion_bytes"]
 
 
 @parameters
@@ -96,14 +96,11 @@ class KernelEstimator(KernelParameters, CallbackSupport, ThreadSafe, BaseEstimat
     Attributes
     ----------
     gamma_ : float
-        The kernel's gamma as a number.
     metric_, feature_importances_ : ndarray
         With a metric: what rows are multiplied by, shape (n_features,) or (n_directions, n_features), and the share
         that each feature has in distances then.
     model_bytes_ : int
-        Bytes that prediction needs.
     t_ : int
-        Examples learned from.
     n_features_in_ : int
     """
 
@@ -320,13 +317,11 @@ class ExpansionModel(PassParameters, KernelEstimator):
     support_vectors_ : ndarray of shape (n_support_vectors, n_features)
     dual_coef_ : ndarray of shape (1, n_support_vectors) or (n_classes, n_support_vectors)
     intercept_ : ndarray
-        Zeros: the model has no bias term.
     budget_ : int or None
         The budget as a number of support vectors.
     n_updates_, n_maintenance_, n_kernel_evals_ : int
         Examples that changed the model; maintenance steps; kernel values computed.
     n_kernel_evals_ : int
-        Kernel values computed in training.
     n_iter_ : int
         Passes made by the last `fit`.
     """
@@ -360,8 +355,6 @@ class ExpansionModel(PassParameters, KernelEstimator):
                     self._learn(X, targets, weights, part)
                     if progress.advance(len(part)):
                         return
-
-    # --- what was learned ---------------------------------------------------------------------------------
 
     _dtype = property(lambda self: self._expansion.rows.dtype, doc="Type of the stored rows.")
 
@@ -421,7 +414,7 @@ class ExpansionModel(PassParameters, KernelEstimator):
 
     @learned
     def support_vectors_(self):
-        """Support vectors, shape (n_support_vectors, n_features)."""
+        """The support vectors, as users know rows."""
         return absolute_rows(self.support_rows(), self._origin, self._metric)
 
     @learned
@@ -432,7 +425,7 @@ class ExpansionModel(PassParameters, KernelEstimator):
 
     @learned
     def dual_coef_(self):
-        """Their coefficients, shape (n_outputs, n_support_vectors)."""
+        """Coefficients of the support vectors, a row for each output."""
         return np.ascontiguousarray(self._coefficients().T)
 
     intercept_ = learned(lambda self: np.zeros(self._expansion.n_outputs), doc="Zeros, for models without a bias term.")
@@ -445,21 +438,10 @@ class ExpansionModel(PassParameters, KernelEstimator):
     t_ = property(lambda self: self._counted("n_seen"), doc="Number of examples learned from, over all passes.")
     n_kernel_evals_ = property(lambda self: self._counted("n_kernel_evals"), doc="Kernel values computed in training.")
     n_updates_ = property(lambda self: self._counted("n_updates"), doc="Number of examples that changed the model.")
-    n_maintenance_ = property(
-        lambda self: self._counted("n_maintenance"), doc="Support vectors that were removed, projected or merged."
-    )
-
-
-FIRST_SLOTS = 256  # room to begin with where there is no budget
+    n_maintenance_ = property(lambda self: self._counted("n_maintenance"), doc="Vectors removed, projected or merged.")
 
 
 def expansion_bytes(expansion: Expansion) -> int:
     """Bytes that prediction needs for a model."""
     rows, n_slots = expansion.rows, int(expansion.counts[0]["n_slots"])
     return n_slots * bytes_per_slot(rows.shape[1], expansion.n_outputs, rows.dtype)
-
-
-def with_features(expansion: Expansion, n_new: int) -> Expansion:
-    """The same model with further features, which are zero in all its rows."""
-    rows = expansion.rows
-    return expansion._replace(rows=np.concatenate([rows, np.zeros((len(rows), n_new), rows.dtype)], axis=1))

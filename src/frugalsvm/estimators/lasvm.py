@@ -123,7 +123,6 @@ class LASVMClassifier(DualClassifier):
         With ``C="auto"`` or a list: the C that was chosen. With a list: the values, ``"C"``, and their accuracies out
         of fold, ``"validation_score"``.
     n_support_ : ndarray of int
-        Support vectors of each output.
     member_gap_ : float
         Primal minus dual objective over the members: what more steps on them could gain, at most. That is not how far
         the model is from the optimum of the whole training problem, unless all examples are members ("full"): see

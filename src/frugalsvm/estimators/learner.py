@@ -26,7 +26,7 @@ from frugalsvm._locks import exclusive
 from frugalsvm.budgeted.learner import Learner
 from frugalsvm.compiling.threads import Threads, blas_threads, thread_count
 from frugalsvm.core.capabilities import offers
-from frugalsvm.core.expansion import moved_rows, new_expansion
+from frugalsvm.core.expansion import Expansion, moved_rows, new_expansion
 from frugalsvm.core.losses import hinge_for
 from frugalsvm.core.moments import Moments, moments_of
 from frugalsvm.core.origin import origin_of_moments
@@ -41,14 +41,16 @@ from frugalsvm.estimators._saved import (
     kept_for_prediction,
     trimmed_learner,
 )
-from frugalsvm.estimators.kernel_model import FIRST_SLOTS, expansion_bytes, with_features
+from frugalsvm.estimators.kernel_model import expansion_bytes
 from frugalsvm.estimators.parameters import learned
 from frugalsvm.estimators.targets import robust_scale_of
 from frugalsvm.estimators.validation import bytes_per_slot, slots_for_budget
 from frugalsvm.persist.savable import Saved
 from frugalsvm.persist.values import parts
 
-__all__ = ["BudgetedClassifier", "OneVsRestLearners", "SomeRows", "Survey", "begin"]
+__all__ = ["FIRST_SLOTS", "BudgetedClassifier", "OneVsRestLearners", "SomeRows", "Survey", "begin", "with_features"]
+
+FIRST_SLOTS = 256  # room to begin with where there is no budget
 
 
 class Survey(Protocol):
@@ -127,6 +129,12 @@ class BudgetedClassifier(OnlineClassifier):
     def _start(self, X, targets, random_state, *, whole):
         self._kernel = self._new_kernel(X)
         self._empty(X.shape[1], X.dtype, targets.classes, random_state)
+
+
+def with_features(expansion: Expansion, n_new: int) -> Expansion:
+    """The same model with further features, which are zero in all its rows."""
+    rows = expansion.rows
+    return expansion._replace(rows=np.concatenate([rows, np.zeros((len(rows), n_new), rows.dtype)], axis=1))
 
 
 def _is_sound(model):

@@ -67,7 +67,6 @@ class ChangesRows(ReportsForgetting):
         Ids of the rows that the model has, in the order of ``loo_scores_`` once the model has changed: numbers among
         the rows of `fit`, and those after that for rows that were added.
     structure_rows_ : ndarray of int
-        Ids of the rows that the trees were made of: if one of them is forgotten, a part of a tree is grown again.
     """
 
     _row_ids: np.ndarray

@@ -97,9 +97,7 @@ class LowRankMachine(LowRankParameters, HasFeatureMap, Fits):
         How far it may be above the optimum of the same features, by duality: the truth is often a tenth of that. A
         smaller ``tol`` makes both smaller.
     coef_ : ndarray of shape (n_outputs, n_map_features)
-        Weights of the features.
     rank_ : int
-        Number of features.
     """
 
     # What only some estimators have a parameter for
@@ -395,7 +393,7 @@ class LowRankMachine(LowRankParameters, HasFeatureMap, Fits):
 
     @learned
     def coef_(self):
-        """Weights of the features, shape (n_outputs, n_features of the map)."""
+        """Weights of the features."""
         return self._weights[:, :-1].copy()
 
     intercept_ = learned(lambda self: self._weights[:, -1].copy(), doc="Intercepts, shape (n_outputs,).")

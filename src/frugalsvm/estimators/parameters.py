@@ -7,8 +7,9 @@ nearer declaration takes precedence.
 
 The docstring of a base class describes the parameters and attributes that its subclasses have in common. `documented`
 adds them to the docstring of an estimator: parameters in the order of the constructor and with its defaults, attributes
-where a line consists of their names. What an estimator describes itself takes precedence. One that is made after
-another (``_ordinary``, on many machines) takes what neither it nor its bases describe from that.
+where a line consists of their names. An attribute without a text has that of its property. What an estimator describes
+itself takes precedence. One that is made after another (``_ordinary``, on many machines) takes what neither it nor its
+bases describe from that.
 """
 
 import dataclasses
@@ -99,6 +100,10 @@ def keep_parameters(estimator: Any, arguments: dict[str, Any]) -> None:
 class learned(property):
     """A property of what was learned: reading it before `fit` is scikit-learn's `NotFittedError`."""
 
+    def __init__(self, fget: Callable[[Any], Any], doc: str | None = None):
+        super().__init__(fget)
+        self.__doc__ = doc or fget.__doc__  # which Python 3.11 has in properties only, not in what inherits them
+
     def __get__(self, estimator: Any, owner: Any = None) -> Any:
         if estimator is not None:
             check_is_fitted(estimator)
@@ -131,8 +136,17 @@ def _parameters(cls: Any) -> list[str]:
 def _attributes(cls: type, body: str) -> list[str]:
     found: list[str] = []
     for entry in _entries(body):
-        found += [entry] if " : " in entry else [_described(cls, name) for name in entry.split(", ")]
+        named = [entry] if " : " in entry else [_described(cls, name) for name in entry.split(", ")]
+        found += [_with_text(cls, each) for each in named]
     return found
+
+
+def _with_text(cls: type, entry: str) -> str:
+    """The entry of an attribute; where it has no text, with that of the property."""
+    known = getattr(cls, entry.split(" : ")[0], None)
+    if "\n" in entry or not isinstance(known, property) or known.__doc__ is None:
+        return entry
+    return f"{entry}\n    {inspect.cleandoc(known.__doc__)}"
 
 
 def _described(cls: type, name: str) -> str:

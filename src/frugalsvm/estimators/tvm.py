@@ -89,17 +89,14 @@ class TVMClassifier(OnlineClassifier):
     classes_
     twin_vectors_ : ndarray of shape (n_twins, n_features), or a list of one for each class
     twin_weights_ : ndarray of shape (n_twins, 2), or a list of one for each class
-        How much of the negative and of the positive examples each twin stands for.
     support_vectors_ : ndarray of shape (n_twins, n_features)
         The twins of all outputs.
     dual_coef_ : ndarray of shape (1, n_twins) or (n_classes, n_twins)
     intercept_ : ndarray
-        The bias of each output.
     kkt_violation_ : float
         How much the optimality conditions are violated on the twins, at most: by how much a decision value is not what
         is demanded of it, plus by how much the coefficients do not sum to zero.
     drift_ : float
-        The largest rounding error of a kept decision value that was found and removed.
     n_margin_, n_passed_, n_removed_, n_merged_, n_ignored_ : ndarray of int
         For each output: twins exactly on the margin; examples that were too far from the boundary; twins that left;
         merges; examples for which no merge was acceptable.
@@ -225,7 +222,7 @@ class TVMClassifier(OnlineClassifier):
 
     @property
     def twin_weights_(self):
-        """Weights of the negative and of the positive examples that each twin stands for."""
+        """How much of the negative and of the positive examples each twin stands for."""
         return self._of_each(lambda twins, n: np.column_stack([twins.minus[:n], twins.plus[:n]]))
 
     @learned
