@@ -20,7 +20,7 @@ from frugalsvm.core.outputs import n_outputs_for
 from frugalsvm.core.schedules import LEARNERS, Forgetting, Perceptron, clock_of, new_schedule
 from frugalsvm.estimators._saved import kept_for_prediction, trimmed
 from frugalsvm.estimators.constraints import constraints, is_auto, one_of, optional, positive
-from frugalsvm.estimators.kernel_model import ExpansionModel
+from frugalsvm.estimators.kernel_model import ExpansionModel, PassParameters
 from frugalsvm.estimators.learner import FIRST_SLOTS, with_features
 from frugalsvm.estimators.parameters import learned
 from frugalsvm.estimators.validation import bytes_per_slot, check_positive, slots_for_budget
@@ -40,7 +40,7 @@ def prediction_state(model: Any) -> dict[str, Any]:
     return {**kept_for_prediction(model), "_expansion": expansion, "_policy": Unlimited()}
 
 
-class BudgetedSGD(ExpansionModel):
+class BudgetedSGD(PassParameters, ExpansionModel):
     """Base of estimators with one learner: its parameters, its parts and its store.
 
     Subclasses define ``_loss()``, the loss part, and have the parameters of `BSGDClassifier`.

@@ -28,6 +28,7 @@ from frugalsvm.estimators._saved import (
 )
 from frugalsvm.estimators._scoring import Scorer
 from frugalsvm.estimators.constraints import constraints, count, one_of, optional, positive
+from frugalsvm.estimators.kernel_model import PassParameters
 from frugalsvm.estimators.parameters import learned, parameter, parameters
 from frugalsvm.estimators.validation import encoded_labels, example_weights
 from frugalsvm.persist.savable import Saved, with_new_names
@@ -60,7 +61,7 @@ def with_learner(*names):
 
 
 @parameters
-class DualClassifier(PrecomputedKernel, OnlineClassifier):
+class DualClassifier(PrecomputedKernel, PassParameters, OnlineClassifier):
     """Base of classifiers that learn in the dual.
 
     Subclasses define ``_new_learner`` (the part of `frugalsvm.dual` that is their algorithm); where it applies, what

@@ -18,7 +18,6 @@ __all__ = [
     "digest_of_examples",
     "is_signed_by",
     "signed",
-    "sorted_ids",
     "utc_now",
 ]
 
@@ -28,14 +27,9 @@ def utc_now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def sorted_ids(ids: np.ndarray) -> list[int]:
-    """Ids as certificates have them."""
-    return [int(each) for each in np.sort(ids)]
-
-
 def certificate(ids: np.ndarray, **facts: Any) -> dict[str, Any]:
     """What is said of rows that a model has just forgotten."""
-    return {"ids": sorted_ids(ids), "time": utc_now(), **facts}
+    return {"ids": np.sort(ids).tolist(), "time": utc_now(), **facts}
 
 
 def digest_of_examples(model: Any) -> str:

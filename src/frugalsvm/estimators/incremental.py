@@ -149,11 +149,9 @@ class IncrementalSVC(PrecomputedKernel, ReportsForgetting, OnlineClassifier):
     cache_size: float = parameter(default=200, check=positive)
     max_memory: Any = parameter(default=None, check=optional(positive))
     window: Any = parameter(default=None, check=optional(count(2)))
-    # The result does not depend on the order: there is one pass, in the order of the rows.
-    max_iter: Any = fixed(1)
-    shuffle: Any = fixed(False)
-    warm_start: Any = fixed(False)
     random_state: Any = fixed(None)
+
+    shuffle = warm_start = False  # the result does not depend on the order: there is one pass, in the order of the rows
 
     _saved = INCREMENTAL
     forgotten_: Any = ()  # of models of earlier versions

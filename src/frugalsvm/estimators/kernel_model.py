@@ -42,7 +42,7 @@ from frugalsvm.estimators.progress import CallbackSupport, following
 from frugalsvm.estimators.unchanged import learn_on_copies
 from frugalsvm.estimators.validation import AS_IT_IS, bytes_per_slot, new_kernel, validated_rows
 
-__all__ = ["ExpansionModel", "KernelEstimator", "expansion_bytes"]
+__all__ = ["ExpansionModel", "KernelEstimator", "PassParameters", "expansion_bytes"]
 
 
 @parameters
@@ -307,7 +307,7 @@ class PassParameters:
     warm_start: Any = False
 
 
-class ExpansionModel(PassParameters, KernelEstimator):
+class ExpansionModel(KernelEstimator):
     """Base of estimators whose model is a kernel expansion.
 
     Subclasses have an ``_expansion`` and a ``_kernel``.
@@ -344,7 +344,7 @@ class ExpansionModel(PassParameters, KernelEstimator):
     @property
     def _n_passes(self):
         """One where there is no such parameter, since the result does not depend on the order."""
-        return self.max_iter
+        return getattr(self, "max_iter", 1)
 
     def _passes(self, X, targets, weights, random_state):
         """Learn all rows, several times."""

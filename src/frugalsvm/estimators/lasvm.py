@@ -181,18 +181,8 @@ class LASVMClassifier(DualClassifier):
     max_idle: Any = parameter(default=1000, check=count(0))
     _saved = with_learner("lasvm-without-bias", "lasvm")
 
+    @functools.wraps(DualClassifier.set_params)
     def set_params(self, **params):
-        """Set parameters, as in every estimator of scikit-learn.
-
-        Parameters
-        ----------
-        **params : dict
-            Names and values.
-
-        Returns
-        -------
-        self
-        """
         return super().set_params(**_warned(self, params))
 
     def _check_params(self):

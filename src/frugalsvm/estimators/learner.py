@@ -41,7 +41,7 @@ from frugalsvm.estimators._saved import (
     kept_for_prediction,
     trimmed_learner,
 )
-from frugalsvm.estimators.kernel_model import expansion_bytes
+from frugalsvm.estimators.kernel_model import PassParameters, expansion_bytes
 from frugalsvm.estimators.parameters import learned
 from frugalsvm.estimators.targets import robust_scale_of
 from frugalsvm.estimators.validation import bytes_per_slot, slots_for_budget
@@ -152,7 +152,7 @@ def _prediction_state(model):
     return {**kept_for_prediction(model), "_machines": list(map(trimmed_learner, model._machines))}
 
 
-class OneVsRestLearners(BudgetedClassifier):
+class OneVsRestLearners(PassParameters, BudgetedClassifier):
     """Base of classifiers made of one learner, or of one for each class against the rest.
 
     The learners of one-vs-rest learn the same rows with labels of their own, and each has the whole budget. Subclasses

@@ -18,6 +18,7 @@ from frugalsvm.estimators._saved import (
     predictor_saved,
 )
 from frugalsvm.estimators.constraints import count, one_of, optional, positive
+from frugalsvm.estimators.kernel_model import PassParameters
 from frugalsvm.estimators.origin import absolute_rows
 from frugalsvm.estimators.parameters import estimator, learned, parameter
 from frugalsvm.exact.kkt import violation
@@ -51,7 +52,7 @@ def _twins_are_sound(twins, cache, budget):
 
 
 @estimator
-class TVMClassifier(OnlineClassifier):
+class TVMClassifier(PassParameters, OnlineClassifier):
     """Twin Vector Machine: an SVM on a fixed number of summarizing vectors, exactly optimal on them at every moment.
 
     Keeps ``budget`` *twin vectors*. Each stands for a number of positive and a number of negative examples near it, and
