@@ -45,6 +45,7 @@ NOT_COMPILED = (
     "demo.py",
     "durations.py",
     "estimators",
+    "exact/forgetting.py",
     "exceptions.py",
     "explain",
     "export",

@@ -2,6 +2,7 @@
 
 import numbers
 from functools import partial
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -25,8 +26,10 @@ from frugalsvm.estimators.constraints import (
     size,
     strengths,
 )
-from frugalsvm.estimators.low_rank_machine import SOLVERS, LowRankMachine, new_generator
+from frugalsvm.estimators.feature_maps import new_generator
+from frugalsvm.estimators.low_rank_machine import SOLVERS, LowRankMachine
 from frugalsvm.estimators.metric import most_rows
+from frugalsvm.estimators.parameters import parameter, parameters
 from frugalsvm.estimators.protocol import FitsAndFollows
 from frugalsvm.estimators.unchanged import unchanged_on_error
 from frugalsvm.estimators.validation import check_choice, check_count
@@ -42,6 +45,7 @@ from frugalsvm.lowrank.training import Data
 __all__ = ["StreamMachine"]
 
 
+@parameters
 class StreamMachine(LowRankMachine, FitsAndFollows):
     """Base of low-rank machines that learn more than rows in memory.
 
@@ -57,10 +61,6 @@ class StreamMachine(LowRankMachine, FitsAndFollows):
     fit_intercept : bool
     alpha : float
         The regularization strength lambda; replaces C. Set it for streams.
-    landmarks : {"uniform", "kmeans++", "kmeans"} or array of shape (n_landmarks, n_features)
-        Random rows; rows that are spread out; or means of the rows around these, which are better for images and cost
-        about as much as the kernel values of ten thousand rows. An array has landmarks of your own, and
-        ``n_components`` does not count then.
     max_iter : int
         Newton steps of each stage (None is 30), or epochs of subgradient steps (None is 20).
     tol : float
@@ -96,27 +96,29 @@ class StreamMachine(LowRankMachine, FitsAndFollows):
 
     Attributes
     ----------
-    suboptimality_bound_ : float
-        How far it may be above the optimum of the same features, by duality: the truth is often a tenth of that. A
-        smaller ``tol`` makes both smaller.
     best_validation_score_ : float
         With early stopping.
     landmarks_, dual_coef_ : ndarray or None
         With a Nystroem map: ``decision_function(X) == kernel(X, landmarks_) @ dual_coef_.T + intercept_``.
-    coef_ : ndarray of shape (n_outputs, n_map_features)
-        Weights of the features.
     n_iter_ : int
         Newton steps, in all stages, or epochs.
     """
 
-    _constraints = constraints(
-        C=or_auto(strengths),
-        alpha=optional(positive),
-        solver=one_of(SOLVERS),
-        n_iter_no_change=count(),
-        dtype=one_of(STORED_AS),
-        memory_limit=optional(size),
-    )
+    _constraints = constraints(C=or_auto(strengths))
+    feature_map: Any = parameter(default="nystroem", kw_only=False)
+    n_components: Any = parameter(default=512, kw_only=False)
+    metric: Any = None
+    solver: Any = parameter(default="newton", check=one_of(SOLVERS))
+    fit_intercept: Any = True
+    alpha: Any = parameter(default=None, check=optional(positive))
+    average: int | str = "suffix"
+    early_stopping: Any = False
+    validation_fraction: Any = 0.1
+    cv: Any = None
+    n_iter_no_change: Any = parameter(default=5, check=count())
+    device: Any = "cpu"
+    dtype: Any = parameter(default="float32", check=one_of(STORED_AS))
+    memory_limit: Any = parameter(default=None, check=optional(size))
 
     def _check_params(self):
         super()._check_params()
@@ -211,7 +213,7 @@ class StreamMachine(LowRankMachine, FitsAndFollows):
         def rows_at(index):
             return self._rng.permutation(dense_rows(HostSource(HOST, batches.rows, n_rows).take(np.sort(index))))
 
-        candidates = self._candidates(n_rows, rows_at)
+        candidates = self._candidates(n_rows, rows_at, self._rng)
         self._fit_data(Data(batches.rows, None, targets, weights), candidates, unit)
 
     # --- streams --------------------------------------------------------------------------------------------
@@ -258,7 +260,7 @@ class StreamMachine(LowRankMachine, FitsAndFollows):
         """The map of a stream, from its first rows; None for a map that needs none."""
         if rows is not None and not isinstance(self.landmarks, str):
             rows = self.given_landmarks()
-        return self._new_map(rows, self._is_sparse and rows is None)
+        return self._new_map(rows, self._is_sparse and rows is None, self._rng)
 
     def _move_rows(self, shift):
         if self._map is not None:

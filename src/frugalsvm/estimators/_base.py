@@ -62,22 +62,14 @@ class Labels(NamedTuple):
 class ScoreClassifier(CalibratedClassifier, Fits):
     """Base of classifiers that predict from scores, whatever their model is.
 
-    Subclasses define ``_scores`` (one column per output) and ``_device_scores``.
+    Subclasses define ``_scores(X)`` (one column per output) and ``_device_scores(X, arrays)``.
     """
 
-    classes_: np.ndarray
-
     # --- predictions --------------------------------------------------------------------------------------
-
-    def _scores(self, X) -> np.ndarray:
-        raise NotImplementedError
 
     def _scores_on(self, X, device) -> np.ndarray:
         """Scores that are computed on a device; None is where the estimator computes anyway."""
         return self._scores(X) if device is None else self._device_scores(X, arrays_on(device))
-
-    def _device_scores(self, X, arrays) -> np.ndarray:
-        raise NotImplementedError
 
     @shared
     def decision_function(self, X, *, device=None):
@@ -153,10 +145,7 @@ class ScoreClassifier(CalibratedClassifier, Fits):
             check_classes_have_weight(weights, classes, labels)
         return Labels(labels, classes), weights
 
-    @property
-    def _may_grow(self):
-        """Whether there is a parameter ``new_classes``."""
-        return hasattr(self, "new_classes")
+    _may_grow = property(lambda self: hasattr(self, "new_classes"), doc="Whether there is a parameter ``new_classes``.")
 
     def _known_classes(self, seen):
         """The classes of the model after rows with some labels."""
@@ -175,16 +164,10 @@ class StreamClassifier(ScoreClassifier, FitsAndFollows):
 
     _widest = 2.0**-2  # nearly linear kernels would need huge coefficients, which hinge losses do not reach in one pass
     _balances_streams = False  # whether class_weight="balanced" is for `partial_fit`, too
-    _class_counts: np.ndarray
 
     # --- learning -----------------------------------------------------------------------------------------
 
-    @property
-    def _grows(self):
-        return self._may_grow and self.new_classes == "grow"
-
-    def _learn(self, X, labels, weights, order):
-        raise NotImplementedError
+    _grows = property(lambda self: self._may_grow and self.new_classes == "grow")
 
     def _set_classes(self, classes):
         """Give the model outputs for new classes, if there are any."""
@@ -242,10 +225,7 @@ class StreamClassifier(ScoreClassifier, FitsAndFollows):
         if len(targets.classes) > 1:  # until then there is nothing to tell apart
             self._learn_batch(X, targets.indices, weights, targets.known, first=first)
 
-    @property
-    def _kept_of_counts(self) -> float:
-        """What is left of the counts of classes after another example."""
-        return 1.0
+    _kept_of_counts: Any = 1.0  # what is left of the counts of classes after another example
 
     def _stream_weights(self, sample_weight, X, classes, labels, *, first):
         """Weights of a batch, or None where all are 1; classes are balanced by the examples so far."""
@@ -306,8 +286,7 @@ class StreamClassifier(ScoreClassifier, FitsAndFollows):
 class OnlineClassifier(ExpansionModel, StreamClassifier):
     """Base of classifiers that learn a kernel expansion one example after the other; ``fit`` is passes over all rows.
 
-    Subclasses set ``_kernel`` in ``_start``, have an ``_expansion``, and define ``_coefficients`` (the true
-    coefficients, one column per output) and, where it applies, ``_finish`` (what ``fit`` does after its passes).
+    Subclasses set ``_kernel`` in ``_start``, have an ``_expansion`` and define, where it applies, ``_finish``.
     """
 
     def _finish(self, X, labels, weights, random_state):

@@ -13,14 +13,15 @@ from frugalsvm.budgeted.norm_constraint import Ball, Unconstrained
 from frugalsvm.budgeted.policy import Unlimited, few_slots, has_room
 from frugalsvm.budgeted.sgd import Parts, learn
 from frugalsvm.core.capabilities import check_kernel, kernels_that_offer, needs_of
-from frugalsvm.core.expansion import averaged_coefficients, coefficients, moved_rows, new_expansion
+from frugalsvm.core.expansion import averaged_coefficients, moved_rows, new_expansion
 from frugalsvm.core.experts import Experts, combined_coefficients
 from frugalsvm.core.losses import MARGIN
 from frugalsvm.core.outputs import n_outputs_for
 from frugalsvm.core.schedules import LEARNERS, Forgetting, Perceptron, clock_of, new_schedule
 from frugalsvm.estimators._saved import kept_for_prediction, trimmed
 from frugalsvm.estimators.constraints import constraints, is_auto, one_of, optional, positive
-from frugalsvm.estimators.kernel_model import FIRST_SLOTS, ExpansionModel, with_features
+from frugalsvm.estimators.kernel_model import ExpansionModel, PassParameters
+from frugalsvm.estimators.learner import FIRST_SLOTS, with_features
 from frugalsvm.estimators.parameters import learned
 from frugalsvm.estimators.validation import bytes_per_slot, check_positive, slots_for_budget
 from frugalsvm.exceptions import ParameterError
@@ -39,10 +40,10 @@ def prediction_state(model: Any) -> dict[str, Any]:
     return {**kept_for_prediction(model), "_expansion": expansion, "_policy": Unlimited()}
 
 
-class BudgetedSGD(ExpansionModel):
+class BudgetedSGD(PassParameters, ExpansionModel):
     """Base of estimators with one learner: its parameters, its parts and its store.
 
-    Subclasses define ``_loss`` and have the parameters of `BSGDClassifier`.
+    Subclasses define ``_loss()``, the loss part, and have the parameters of `BSGDClassifier`.
 
     Parameters
     ----------
@@ -70,10 +71,6 @@ class BudgetedSGD(ExpansionModel):
     half_life: Any = None
     device = "cpu"
     _experts: Experts | None = None  # with half_life="auto"
-
-    def _loss(self) -> Any:
-        """The loss part."""
-        raise NotImplementedError
 
     # --- parameters ---------------------------------------------------------------------------------------
 
@@ -163,17 +160,9 @@ class BudgetedSGD(ExpansionModel):
         expansion = new_expansion(n_slots, n_features, n_outputs * n_experts, dtype, average_from)
         return new_policy(self.maintenance, budget), expansion
 
-    @property
-    def state(self):
-        return self._expansion
-
-    @property
-    def experts(self):
-        return self._experts
-
-    @property
-    def learners(self):
-        return [Learner(self._parts(), self._expansion)]
+    state = property(lambda self: self._expansion)
+    experts = property(lambda self: self._experts)
+    learners = property(lambda self: [Learner(self._parts(), self._expansion)])
 
     def set_learner(self, k, learner):
         self._policy, self._expansion = learner.parts.policy, learner.expansion
@@ -236,7 +225,7 @@ class BudgetedSGD(ExpansionModel):
             n = int(self._expansion.counts[0]["n_slots"])
             return combined_coefficients(self._experts, self._expansion.coef, n)
         averaged = self._expansion.coef.shape[0] > self._expansion.n_outputs
-        return (averaged_coefficients if averaged else coefficients)(self._expansion)
+        return averaged_coefficients(self._expansion) if averaged else super()._coefficients()
 
     @learned
     def gradient_error_(self):

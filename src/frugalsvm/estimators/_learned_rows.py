@@ -2,7 +2,7 @@
 
 A row has the number among the rows of `fit` as its id; rows that are added have the numbers after that. In the arrays
 here, rows are in the order in which the model stores them. Where rows have gone, the last ones take their places
-(`_closed_gaps.py`).
+(`frugalsvm.cells.changes.mending.closed`).
 """
 
 from typing import Any

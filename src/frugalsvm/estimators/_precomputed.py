@@ -39,9 +39,7 @@ class PrecomputedKernel:
     n_features_in_: int
     _scorer: Callable[[], Scorer]
 
-    @property
-    def _is_precomputed(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == _NAME
+    _is_precomputed = property(lambda self: isinstance(self.kernel, str) and self.kernel == _NAME)
 
     def _check_params(self) -> None:
         if self._is_precomputed:

@@ -16,7 +16,7 @@ from frugalsvm.estimators._asset_saved import LOW_RANK
 from frugalsvm.estimators._asset_streams import StreamMachine
 from frugalsvm.estimators._base import Labels, StreamClassifier
 from frugalsvm.estimators.fit_warnings import warn_after_fit
-from frugalsvm.estimators.parameters import documented, keep_parameters, learned
+from frugalsvm.estimators.parameters import estimator, learned
 from frugalsvm.estimators.targets import checked_weights
 from frugalsvm.estimators.validation import classes_in
 from frugalsvm.lowrank.targets import accuracy, class_indices, class_targets, label_accuracy
@@ -53,7 +53,7 @@ def _is_sound(model):
     return len(model._weights) == model._n_outputs() and LOW_RANK.is_sound(model)
 
 
-@documented
+@estimator
 class ASSETClassifier(StreamMachine, StreamClassifier):
     """Low-rank kernel SVM: the fast one for large data, in batch or as a stream with an intercept.
 
@@ -82,7 +82,6 @@ class ASSETClassifier(StreamMachine, StreamClassifier):
     classes_ : ndarray of shape (n_classes,)
         Of labels in columns: the numbers of the columns.
     multilabel_ : bool
-        Whether it has learned labels in columns.
     objective_ : float
         ``lambda / 2 ||w||^2 + mean loss`` of the last `fit`, summed over outputs. The mean is that of weight times loss
         over the rows with a weight; with early stopping, over those that are not for validation.
@@ -111,43 +110,9 @@ class ASSETClassifier(StreamMachine, StreamClassifier):
     True
     """
 
-    def __init__(
-        self,
-        feature_map="nystroem",
-        n_components=512,
-        *,
-        C: float | Sequence[float] | str = "auto",
-        kernel: Any = "rbf",
-        gamma: float | str = "auto",
-        metric=None,
-        degree=3,
-        coef0=1.0,
-        loss="hinge",
-        solver="newton",
-        fit_intercept=True,
-        alpha=None,
-        landmarks: Any = "uniform",
-        rank=None,
-        eigenvalue_threshold=1e-7,
-        structured: bool | str = "auto",
-        max_iter=None,
-        tol=5e-3,
-        average: int | str = "suffix",
-        early_stopping=False,
-        validation_fraction=0.1,
-        cv=None,
-        n_iter_no_change=5,
-        class_weight=None,
-        memory="4GB",
-        device="cpu",
-        dtype="float32",
-        memory_limit=None,
-        calibrate=None,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
-    ):
-        keep_parameters(self, locals())
+    C: float | Sequence[float] | str = "auto"
+    gamma: float | str = "auto"
+    loss: Any = "hinge"
 
     _for_classes = True
     _multilabel = False
@@ -264,8 +229,4 @@ class ASSETClassifier(StreamMachine, StreamClassifier):
             raise ValueError("query compares the classes of each row: it is not for labels in columns.")
         return super().query(X, n)
 
-    def _scores(self, X):
-        return self._output(X)
-
-    def _device_scores(self, X, arrays):
-        return self._output(X, arrays)
+    _scores = _device_scores = StreamMachine._output

@@ -1,18 +1,16 @@
 """A low-rank one-class SVM as a scikit-learn outlier detector."""
 
-import numbers
 from typing import Any
 
 import numpy as np
 
 from frugalsvm._locks import shared
 from frugalsvm.estimators._asset_saved import LOW_RANK
-from frugalsvm.estimators._maps import LANDMARKS
-from frugalsvm.estimators._outliers import DetectsOutliers
-from frugalsvm.estimators.constraints import constraints
+from frugalsvm.estimators.constraints import share
+from frugalsvm.estimators.feature_maps import LANDMARKS
 from frugalsvm.estimators.low_rank_machine import LowRankMachine
-from frugalsvm.estimators.parameters import documented, keep_parameters, learned
-from frugalsvm.estimators.targets import checked_weights
+from frugalsvm.estimators.parameters import estimator, learned, parameter
+from frugalsvm.estimators.targets import DetectsOutliers, checked_weights
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.lowrank.losses import Pinball
 from frugalsvm.lowrank.maps import linear_values, raw_weights
@@ -22,12 +20,7 @@ from frugalsvm.lowrank.targets import spread
 __all__ = ["ASSETOneClassSVM"]
 
 
-def _a_nu(name: str, value: Any) -> None:
-    if not (isinstance(value, numbers.Real) and 0 < float(value) <= 1):
-        raise ParameterError(name, value, "above 0 and up to 1")
-
-
-@documented
+@estimator
 class ASSETOneClassSVM(DetectsOutliers, LowRankMachine):
     """Novelty detection in batch: a one-class SVM on Nystroem or Fourier features.
 
@@ -50,8 +43,6 @@ class ASSETOneClassSVM(DetectsOutliers, LowRankMachine):
         Newton steps of each stage; None is 30.
     tol : float, default=1e-5
         Newton steps end when the next would reduce the objective of the solver by a smaller share than this.
-    n_jobs : int, default=None
-        Threads; None is one, -1 all cores.
     random_state : int, RandomState instance or None, default=None
         For landmarks and samples of rows.
 
@@ -61,13 +52,10 @@ class ASSETOneClassSVM(DetectsOutliers, LowRankMachine):
     objective_ : float
         ``1/2 ||w||^2 - offset + mean(max(0, offset - score)) / nu``. That of `sklearn.svm.OneClassSVM` is
         ``(nu n)^2`` times as large, and its scores ``nu n`` times.
-    suboptimality_bound_ : float
-        How far it may be above the optimum of the same features, by duality.
+    suboptimality_bound_
     landmarks_, dual_coef_ : ndarray or None
         With a Nystroem map: ``score_samples(X) == kernel(X, landmarks_) @ dual_coef_[0]``.
-    coef_ : ndarray of shape (1, n_map_features)
-        Weights of the features.
-    rank_, gamma_, model_bytes_
+    coef_, rank_, gamma_, model_bytes_
     n_iter_ : int
         Newton steps, in all stages.
     n_features_in_
@@ -87,30 +75,10 @@ class ASSETOneClassSVM(DetectsOutliers, LowRankMachine):
     array([ 1, -1])
     """
 
-    def __init__(
-        self,
-        nu=0.5,
-        *,
-        feature_map="nystroem",
-        n_components=512,
-        kernel: Any = "rbf",
-        gamma: float | str = "scale",
-        degree=3,
-        coef0=1.0,
-        landmarks: Any = "border",
-        rank=None,
-        eigenvalue_threshold=1e-7,
-        structured: bool | str = "auto",
-        max_iter=None,
-        tol=1e-5,
-        memory="4GB",
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
-    ):
-        keep_parameters(self, locals())
+    nu: Any = parameter(default=0.5, check=share, kw_only=False)
+    landmarks: Any = "border"
+    tol: Any = 1e-5
 
-    _constraints = constraints(nu=_a_nu)
     _for_classes, _landmarks = False, ("border", *LANDMARKS)
     _saved = LOW_RANK._replace(is_sound=lambda model: len(model._weights) == 1 and LOW_RANK.is_sound(model))
 

@@ -10,10 +10,9 @@ from frugalsvm._locks import shared
 from frugalsvm.arrays.namespace import arrays_on
 from frugalsvm.estimators._asset_saved import LOW_RANK
 from frugalsvm.estimators._asset_streams import StreamMachine
-from frugalsvm.estimators._quantiles import PINBALL, PredictsNumbers
 from frugalsvm.estimators.fit_warnings import warn_if_units_differ
-from frugalsvm.estimators.parameters import documented, keep_parameters
-from frugalsvm.estimators.targets import TargetScale, robust_scale_of
+from frugalsvm.estimators.parameters import estimator
+from frugalsvm.estimators.targets import PINBALL, PredictsNumbers, TargetScale, robust_scale_of
 from frugalsvm.estimators.validation import check_positive
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.lowrank.cross_validation import are_few, errors_left_out
@@ -31,7 +30,7 @@ def _is_sound(model):
     return right and (model._target_scale is None or len(model._target_scale.center) == n_outputs)
 
 
-@documented
+@estimator
 class ASSETRegressor(PredictsNumbers, StreamMachine):
     """Low-rank kernel regression, in batch or as a stream: support vector regression, least squares, quantiles.
 
@@ -97,44 +96,11 @@ default="epsilon_insensitive"
     (5000, 3)
     """
 
-    def __init__(
-        self,
-        feature_map="nystroem",
-        n_components=512,
-        *,
-        C: float | Sequence[float] = 1.0,
-        epsilon=0.1,
-        kernel: Any = "rbf",
-        gamma: float | str = "scale",
-        metric=None,
-        degree=3,
-        coef0=1.0,
-        loss="epsilon_insensitive",
-        quantile: float | Sequence[float] = 0.5,
-        non_crossing=False,
-        solver="newton",
-        fit_intercept=True,
-        alpha=None,
-        landmarks: Any = "uniform",
-        rank=None,
-        eigenvalue_threshold=1e-7,
-        structured: bool | str = "auto",
-        max_iter=None,
-        tol=5e-3,
-        average: int | str = "suffix",
-        early_stopping=False,
-        validation_fraction=0.1,
-        cv=None,
-        n_iter_no_change=5,
-        memory="4GB",
-        device="cpu",
-        dtype="float32",
-        memory_limit=None,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
-    ):
-        keep_parameters(self, locals())
+    C: float | Sequence[float] = 1.0
+    epsilon: Any = 0.1
+    loss: Any = "epsilon_insensitive"
+    quantile: float | Sequence[float] = 0.5
+    non_crossing: Any = False
 
     _for_classes = False
     _in_columns = False  # whether predictions have columns, as the targets or quantiles had
@@ -189,9 +155,7 @@ default="epsilon_insensitive"
         self._target_scale = TargetScale(center, spread)
         return self._target_scale
 
-    @property
-    def _degree(self):
-        return getattr(self._loss_of_targets(), "degree", 1)
+    _degree = property(lambda self: getattr(self._loss_of_targets(), "degree", 1))
 
     @property
     def _unit_power(self):
@@ -232,9 +196,7 @@ default="epsilon_insensitive"
         self._n_targets = len(targets)
         return targets, weights
 
-    @property
-    def _n_known(self):
-        return len(self._weights)
+    _n_known = property(lambda self: len(self._weights))
 
     def _surveyed(self, survey):
         targets, weights = self._numbers(survey.y, survey.sample_weight, survey.y[:, None], first=True)

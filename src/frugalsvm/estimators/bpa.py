@@ -1,17 +1,19 @@
 """Budgeted passive-aggressive learning as a scikit-learn classifier."""
 
+from typing import Any
+
 from frugalsvm.budgeted.norm_constraint import Unconstrained
 from frugalsvm.budgeted.sgd import Parts
 from frugalsvm.budgeted.strategies import VARIANTS, new_variant
 from frugalsvm.core.schedules import PassiveAggressive
-from frugalsvm.estimators.constraints import constraints, one_of, positive
+from frugalsvm.estimators.constraints import one_of, positive
 from frugalsvm.estimators.learner import OneVsRestLearners
-from frugalsvm.estimators.parameters import documented, keep_parameters
+from frugalsvm.estimators.parameters import estimator, parameter
 
 __all__ = ["BPAClassifier"]
 
 
-@documented
+@estimator
 class BPAClassifier(OneVsRestLearners):
     """Kernel passive-aggressive classifier with a fixed number of support vectors.
 
@@ -60,28 +62,9 @@ class BPAClassifier(OneVsRestLearners):
     True
     """
 
-    _constraints = constraints(variant=one_of(VARIANTS), C=positive)
-
-    def __init__(
-        self,
-        variant="nn",
-        budget: int | str | None = 500,
-        *,
-        C=1.0,
-        kernel="rbf",
-        gamma: float | str = "scale",
-        degree=3,
-        coef0=1.0,
-        max_iter=1,
-        shuffle=True,
-        class_weight=None,
-        warm_start=False,
-        calibrate=None,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
-    ):
-        keep_parameters(self, locals())
+    variant: Any = parameter(default="nn", check=one_of(VARIANTS), kw_only=False)
+    budget: int | str | None = parameter(default=500, kw_only=False)
+    C: Any = parameter(default=1.0, check=positive)
 
     def _new_parts(self, loss, kernel, budget, capacity, random_state):
         policy = new_variant(self.variant, budget, capacity)

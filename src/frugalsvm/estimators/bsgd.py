@@ -1,5 +1,7 @@
 """Budgeted stochastic gradient descent as a scikit-learn classifier."""
 
+from typing import Any
+
 from frugalsvm.budgeted.projection import frozen
 from frugalsvm.core.expansion import restart_average
 from frugalsvm.core.experts import HALF_LIVES, TRACKING_STEP, experts_with_classes, new_experts
@@ -16,9 +18,9 @@ from frugalsvm.estimators._saved import (
     expansion_is_sound,
 )
 from frugalsvm.estimators.automatic import chooses_in_order
-from frugalsvm.estimators.constraints import constraints, is_auto, one_of
+from frugalsvm.estimators.constraints import is_auto, one_of
 from frugalsvm.estimators.learner import BudgetedClassifier
-from frugalsvm.estimators.parameters import documented, keep_parameters, learned
+from frugalsvm.estimators.parameters import estimator, learned, parameter
 from frugalsvm.persist.savable import FOR_PREDICTION, Saved
 from frugalsvm.persist.values import array, is_positive, or_none, part
 from frugalsvm.selection.in_order import ENOUGH_ROWS, choice_in_order
@@ -48,7 +50,7 @@ def _is_sound(model):
     return has_room_to_learn(model) and expansion_is_sound(model, n_outputs)
 
 
-@documented
+@estimator
 class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
     """Kernel SVM trained by stochastic gradient descent with a fixed number of support vectors.
 
@@ -135,42 +137,24 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
     True
     """
 
-    _constraints = constraints(learner=one_of(LEARNERS), new_classes=one_of(("error", "grow")))
+    learner: Any = parameter(default="pegasos", check=one_of(LEARNERS), kw_only=False)
+    maintenance: Any = parameter(default="merge", kw_only=False)
+    budget: int | str | None = parameter(default=500, kw_only=False)
+    alpha: float | str = "auto"
+    eta0: Any = 1.0
+    radius: Any = None
+    half_life: Any = None
+    gamma: float | str = "auto"
+    metric: Any = None
+    average: int | str = False
+    new_classes: Any = parameter(default="error", check=one_of(("error", "grow")))
+    device: Any = "cpu"
     _saved = Saved(
         {**CLASSIFIER, **HAS_BUDGET, "_expansion": part("expansion"), "_policy": part("policy")},
         {**OPTIONAL, "alpha_": is_positive, "_experts": or_none(part("experts")),
          "_class_counts": array("f", 1)},
         _is_sound, check_loaded_parameters, prediction_state,
     )  # fmt: skip
-
-    def __init__(
-        self,
-        learner="pegasos",
-        maintenance="merge",
-        budget: int | str | None = 500,
-        *,
-        alpha: float | str = "auto",
-        eta0=1.0,
-        radius=None,
-        half_life=None,
-        kernel="rbf",
-        gamma: float | str = "auto",
-        metric=None,
-        degree=3,
-        coef0=1.0,
-        max_iter=1,
-        shuffle=True,
-        class_weight=None,
-        average: int | str = False,
-        warm_start=False,
-        new_classes="error",
-        calibrate=None,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
-        device="cpu",
-    ):
-        keep_parameters(self, locals())
 
     # --- learning -----------------------------------------------------------------------------------------
 
@@ -253,9 +237,7 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
         shares = self._experts.standing["share"]
         return dict(zip((None, *HALF_LIVES), (shares / shares.sum()).tolist(), strict=True))
 
-    @property
-    def _judges_on_its_way(self):
-        return self.average != "post"
+    _judges_on_its_way = property(lambda self: self.average != "post")
 
     def _finish(self, X, labels, weights, random_state):
         """The post-pass: it learns and averages coefficients of fixed support vectors."""

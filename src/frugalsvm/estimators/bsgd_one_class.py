@@ -1,11 +1,12 @@
 """A one-class SVM on a budget as a scikit-learn outlier detector."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._locks import shared
 from frugalsvm.budgeted.one_class import (
-    ScoreWindow,
     factor_of,
     learn_watching,
     new_window,
@@ -17,12 +18,11 @@ from frugalsvm.budgeted.one_class import (
 )
 from frugalsvm.core.one_class import OneClass
 from frugalsvm.estimators._bsgd import BudgetedSGD, has_room_to_learn, prediction_state
-from frugalsvm.estimators._outliers import DetectsOutliers
 from frugalsvm.estimators._saved import HAS_BUDGET, OPTIONAL, check_loaded_parameters, expansion_is_sound
-from frugalsvm.estimators.constraints import constraints, count, optional, share
-from frugalsvm.estimators.parameters import documented, keep_parameters, learned
+from frugalsvm.estimators.constraints import count, optional, share
+from frugalsvm.estimators.parameters import estimator, fixed, learned, parameter
 from frugalsvm.estimators.protocol import FitsAndFollows
-from frugalsvm.estimators.targets import checked_weights
+from frugalsvm.estimators.targets import DetectsOutliers, checked_weights
 from frugalsvm.persist.savable import Saved
 from frugalsvm.persist.values import integer, part
 
@@ -39,7 +39,7 @@ def _prediction_state(model):
     return {**prediction_state(model), "_window": model._window}
 
 
-@documented
+@estimator
 class BSGDOneClassSVM(DetectsOutliers, FitsAndFollows, BudgetedSGD):
     """Novelty detection on a stream: a one-class SVM with a fixed number of support vectors.
 
@@ -71,7 +71,6 @@ class BSGDOneClassSVM(DetectsOutliers, FitsAndFollows, BudgetedSGD):
     ----------
     offset_
     threshold_ : float
-        Rows with scores below are learned: the nu-quantile of the scores.
     support_vectors_
     dual_coef_ : ndarray of shape (1, n_support_vectors)
     gamma_, budget_, n_updates_, t_, n_iter_, n_features_in_
@@ -103,7 +102,13 @@ class BSGDOneClassSVM(DetectsOutliers, FitsAndFollows, BudgetedSGD):
     np.True_
     """
 
-    _constraints = constraints(nu=share, alarm_rate=optional(share), window=count(10))
+    nu: Any = parameter(default=0.5, check=share, kw_only=False)
+    maintenance: Any = parameter(default="merge", kw_only=False)
+    budget: int | str | None = parameter(default=100, kw_only=False)
+    alarm_rate: Any = parameter(default=None, check=optional(share))
+    half_life: Any = None
+    window: Any = parameter(default=2048, check=count(10))
+    warm_start: Any = fixed(False)
     _saved = Saved(
         {"n_features_in_": integer(1), "_kernel": part("kernel"), **HAS_BUDGET, "_expansion": part("expansion"),
          "_policy": part("policy"), "_window": part("score-window")},
@@ -113,30 +118,7 @@ class BSGDOneClassSVM(DetectsOutliers, FitsAndFollows, BudgetedSGD):
     _changed_in_place = ("_expansion", "_policy", "_window")
     _alpha = 1.0  # steps of 1 / t: the scale of the model is of no importance
 
-    def __init__(
-        self,
-        nu=0.5,
-        maintenance="merge",
-        budget: int | str | None = 100,
-        *,
-        alarm_rate=None,
-        half_life=None,
-        window=2048,
-        kernel="rbf",
-        gamma: float | str = "scale",
-        degree=3,
-        coef0=1.0,
-        max_iter=1,
-        shuffle=True,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
-    ):
-        keep_parameters(self, locals())
-
-    @property
-    def _rate(self):
-        return self.nu if self.alarm_rate is None else self.alarm_rate
+    _rate = property(lambda self: self.nu if self.alarm_rate is None else self.alarm_rate)
 
     def _loss(self):
         return OneClass(threshold_of(self._window))
@@ -206,13 +188,11 @@ class BSGDOneClassSVM(DetectsOutliers, FitsAndFollows, BudgetedSGD):
 
     # --- what was learned ---------------------------------------------------------------------------------
 
-    @property
-    def score_window(self) -> ScoreWindow:
-        """The latest scores, and what was taken from them."""
-        return self._window
-
+    score_window = property(lambda self: self._window, doc="The latest scores, and what was taken from them.")
     offset_ = learned(lambda self: offset_of(self._window, self._rate), doc="Rows with scores below are outliers.")
-    threshold_ = learned(lambda self: threshold_of(self._window), doc="Rows with scores below are learned.")
+    threshold_ = learned(
+        lambda self: threshold_of(self._window), doc="Rows with scores below, the nu-quantile, are learned."
+    )
 
     @shared
     def score_samples(self, X):

@@ -2,6 +2,7 @@
 
 import numbers
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -11,11 +12,10 @@ from frugalsvm.budgeted.post_pass import refitted
 from frugalsvm.core.residuals import LOSSES, loss_of_residuals
 from frugalsvm.core.schedules import clock_of
 from frugalsvm.estimators._bsgd import BudgetedSGD, has_room_to_learn, prediction_state
-from frugalsvm.estimators._quantiles import PINBALL, PredictsNumbers
 from frugalsvm.estimators._saved import HAS_BUDGET, OPTIONAL, check_loaded_parameters, expansion_is_sound
-from frugalsvm.estimators.constraints import constraints, is_auto, one_of
-from frugalsvm.estimators.parameters import documented, keep_parameters, learned
-from frugalsvm.estimators.targets import TargetScale, scale_of
+from frugalsvm.estimators.constraints import is_auto, one_of
+from frugalsvm.estimators.parameters import estimator, learned, parameter
+from frugalsvm.estimators.targets import PINBALL, PredictsNumbers, TargetScale, scale_of
 from frugalsvm.estimators.validation import check_positive
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.persist.savable import Saved
@@ -43,7 +43,7 @@ def _prediction_state(model):
     return {**prediction_state(model), "_targets": model._targets.without_spread, "_in_columns": model._in_columns}
 
 
-@documented
+@estimator
 class BSGDRegressor(PredictsNumbers, BudgetedSGD):
     """Kernel regression by stochastic gradient descent with a fixed number of support vectors.
 
@@ -91,10 +91,8 @@ default="epsilon_insensitive"
     dual_coef_ : ndarray of shape (n_outputs, n_support_vectors)
         In units of the target.
     intercept_ : ndarray of shape (n_outputs,)
-        Means of the first targets; or their quantiles, moved so that their shares of rows are below (`fit`).
     gamma_
     epsilon_ : ndarray of shape (n_outputs,)
-        The epsilon of each output, in units of the target.
     budget_
     gradient_error_ : float
         Mean over all ``t_`` examples of what budget maintenance took from the model, over the step size.
@@ -127,7 +125,19 @@ default="epsilon_insensitive"
     np.True_
     """
 
-    _constraints = constraints(loss=one_of(LOSSES), learner=one_of(_LEARNERS))
+    loss: Any = parameter(default="epsilon_insensitive", check=one_of(LOSSES), kw_only=False)
+    maintenance: Any = parameter(default="merge", kw_only=False)
+    budget: int | str | None = parameter(default=500, kw_only=False)
+    epsilon: float | str = "auto"
+    quantile: float | Sequence[float] = 0.5
+    non_crossing: Any = False
+    learner: Any = parameter(default="norma", check=one_of(_LEARNERS))
+    alpha: Any = 1e-6
+    eta0: Any = 20.0
+    half_life: Any = None
+    metric: Any = None
+    average: int | str = False
+    standardize: bool | tuple[float, float] = True
     _saved = Saved(
         {"n_features_in_": integer(1), "_kernel": part("kernel"), **HAS_BUDGET, "_expansion": part("expansion"),
          "_policy": part("policy"), "_targets": part("target-scale"), "_in_columns": IS_BOOL},
@@ -135,36 +145,6 @@ default="epsilon_insensitive"
         _is_sound, check_loaded_parameters, _prediction_state,
     )  # fmt: skip
     _narrowing = 1.5  # merged vectors are spread over the rows as those of ridge machines are
-    _targets: TargetScale
-
-    def __init__(
-        self,
-        loss="epsilon_insensitive",
-        maintenance="merge",
-        budget: int | str | None = 500,
-        *,
-        epsilon: float | str = "auto",
-        quantile: float | Sequence[float] = 0.5,
-        non_crossing=False,
-        learner="norma",
-        alpha=1e-6,
-        eta0=20.0,
-        half_life=None,
-        kernel="rbf",
-        gamma: float | str = "scale",
-        metric=None,
-        degree=3,
-        coef0=1.0,
-        max_iter=1,
-        shuffle=True,
-        average: int | str = False,
-        standardize: bool | tuple[float, float] = True,
-        warm_start=False,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
-    ):
-        keep_parameters(self, locals())
 
     # --- parameters ---------------------------------------------------------------------------------------
 
@@ -176,9 +156,7 @@ default="epsilon_insensitive"
             raise ParameterError("quantile", self.quantile, "a number between 0 and 1, or several")
         self._check_standardize()
 
-    @property
-    def _alpha(self):
-        return 1.0 / float(clock_of(self.half_life)) if self.forgets else self.alpha
+    _alpha = property(lambda self: 1.0 / float(clock_of(self.half_life)) if self.forgets else self.alpha)
 
     def _check_standardize(self):
         if isinstance(self.standardize, bool | np.bool_):
@@ -252,9 +230,7 @@ default="epsilon_insensitive"
     def _unsorted(self, X):
         return self._scores(X)
 
-    @property
-    def _n_known(self):
-        return self._expansion.n_outputs
+    _n_known = property(lambda self: self._expansion.n_outputs)
 
     def _target_scale(self, targets, weights):
         quantiles = self._quantiles if self.loss == PINBALL else None
@@ -271,10 +247,7 @@ default="epsilon_insensitive"
         """Targets of a row: all quantiles are of one."""
         return 1 if self.loss == PINBALL else self._expansion.n_outputs
 
-    @property
-    def target_scale(self) -> TargetScale:
-        """Where the targets of each output are, and how far apart."""
-        return self._targets
+    target_scale = property(lambda self: self._targets, doc="Where the targets of each output are, and how far apart.")
 
     def in_model_units(self, targets):
         """Targets (n, n_targets) as they are learned, (n, n_outputs)."""
@@ -291,7 +264,7 @@ default="epsilon_insensitive"
 
     @learned
     def intercept_(self):
-        """What is added to the kernel expansion, for each output: where the first targets were, or quantiles hold."""
+        """Means of the first targets; or their quantiles, moved so that their shares of rows are below (`fit`)."""
         return self._targets.center.copy()
 
     @learned

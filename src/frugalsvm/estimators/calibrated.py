@@ -12,7 +12,7 @@ judged by a model of the others, which is thrown away.
 
 import copy
 import warnings
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
@@ -23,7 +23,7 @@ from sklearn.utils.metaestimators import available_if
 from frugalsvm._locks import exclusive, shared
 from frugalsvm.calibration import METHODS, MOST_ROWS, calibration_for
 from frugalsvm.core.lookahead import BLOCK_ROWS
-from frugalsvm.estimators.constraints import constraints
+from frugalsvm.estimators.parameters import parameter, parameters
 from frugalsvm.estimators.unchanged import LONG_BATCH
 from frugalsvm.estimators.validation import distinct_labels
 from frugalsvm.exceptions import ParameterError
@@ -74,6 +74,7 @@ class Judged(NamedTuple):
         )
 
 
+@parameters
 class CalibratedClassifier(ClassifierMixin):
     """Base of classifiers with a parameter ``calibrate``, which have probabilities if it is set.
 
@@ -94,17 +95,10 @@ class CalibratedClassifier(ClassifierMixin):
         With ``calibrate``: what turns decision values into probabilities; it has ``probabilities(values)``.
     """
 
-    _constraints = constraints(calibrate=_a_calibration)
-    calibrate: Any = None  # for classifiers that have no such parameter
-    calibration_: Any
+    class_weight: Any = None
+    calibrate: Any = parameter(default=None, check=_a_calibration)
 
-    @property
-    def _judges_on_its_way(self) -> bool:
-        """Whether decision values in the last pass of `fit` are like those at its end."""
-        return True
-
-    def _seen_scores(self, X) -> np.ndarray | None:
-        raise NotImplementedError
+    _judges_on_its_way: ClassVar[Any] = True  # whether values in the last pass of `fit` are like those at its end
 
     @available_if(_has_probabilities)
     @shared

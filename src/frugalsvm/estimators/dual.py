@@ -1,6 +1,7 @@
 """What classifiers that learn in the dual share: a solver, selective sampling, duality gaps, model files."""
 
 import warnings
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -11,7 +12,7 @@ from frugalsvm.core.expansion import moved_rows
 from frugalsvm.core.outputs import n_outputs_for, signs
 from frugalsvm.core.predict import decision_values
 from frugalsvm.dual.duality_gap import NotTheProblemError, member_gap, training_gap
-from frugalsvm.dual.online import DualSolver, learn, new_solver, remembered, solver_of
+from frugalsvm.dual.online import learn, new_solver, remembered, solver_of
 from frugalsvm.dual.selective_sampling import SELECTIONS, PackedSupport, most_informative, selected_rows
 from frugalsvm.dual.state import support_of, trimmed
 from frugalsvm.estimators._base import OnlineClassifier
@@ -27,7 +28,8 @@ from frugalsvm.estimators._saved import (
 )
 from frugalsvm.estimators._scoring import Scorer
 from frugalsvm.estimators.constraints import constraints, count, one_of, optional, positive
-from frugalsvm.estimators.parameters import learned
+from frugalsvm.estimators.kernel_model import PassParameters
+from frugalsvm.estimators.parameters import learned, parameter, parameters
 from frugalsvm.estimators.validation import encoded_labels, example_weights
 from frugalsvm.persist.savable import Saved, with_new_names
 from frugalsvm.persist.values import array, is_positive, or_none, part
@@ -58,7 +60,8 @@ def with_learner(*names):
     )  # fmt: skip
 
 
-class DualClassifier(PrecomputedKernel, OnlineClassifier):
+@parameters
+class DualClassifier(PrecomputedKernel, PassParameters, OnlineClassifier):
     """Base of classifiers that learn in the dual.
 
     Subclasses define ``_new_learner`` (the part of `frugalsvm.dual` that is their algorithm); where it applies, what
@@ -82,14 +85,12 @@ class DualClassifier(PrecomputedKernel, OnlineClassifier):
         Threads for predictions, and for matrix products in learning that are large; None is one, -1 all cores.
     """
 
-    _constraints = constraints(
-        C=positive, selection=one_of(SELECTIONS), pool_size=count(), n_selected=optional(count()), cache_size=positive
-    )
-    _solver: DualSolver
+    _constraints = constraints(C=positive)
+    selection: Any = parameter(default="random", check=one_of(SELECTIONS))
+    pool_size: Any = parameter(default=50, check=count())
+    n_selected: Any = parameter(default=None, check=optional(count()))
+    cache_size: float = parameter(default=200, check=positive)
     _changed_in_place = ("_solver", "_learner")
-
-    def _new_learner(self, kernel, random_state):
-        raise NotImplementedError
 
     def _current_learner(self):
         """The learner for the present parameters, which may have been set again."""
@@ -99,18 +100,12 @@ class DualClassifier(PrecomputedKernel, OnlineClassifier):
         """The coefficients of all slots in the model that predicts."""
         return self._solver.state.working_set.coef
 
-    @property
-    def _keeps_all(self) -> bool:
-        """Whether all examples stay members."""
-        return False
+    _keeps_all: ClassVar[Any] = False  # whether all examples stay members
 
     def _refuse_gap(self) -> None:
         """Raise a ValueError where the training problem is not convex."""
 
-    @property
-    def _C(self):
-        """The penalty as a number, or what somebody has set who is to be told."""
-        return self.C
+    _C = property(lambda self: self.C, doc="The penalty as a number, or what somebody has set who is to be told.")
 
     def _check_params(self):
         super()._check_params()
@@ -127,9 +122,7 @@ class DualClassifier(PrecomputedKernel, OnlineClassifier):
         self._slot_of_row = None
         self.classes_ = classes
 
-    @property
-    def _cache_bytes(self):
-        return int(self.cache_size * 2**20)
+    _cache_bytes = property(lambda self: int(self.cache_size * 2**20))
 
     def __getstate__(self):
         """Everything but the cache of kernel rows, which is as large as ``cache_size`` says, and unused room."""
@@ -162,9 +155,7 @@ class DualClassifier(PrecomputedKernel, OnlineClassifier):
         self._learner = self._current_learner()
         self._solver = learn(self._learner, self._solver, X, labels, boxes, order, self._slot_of_row)
 
-    @property
-    def _judges_on_its_way(self):
-        return self.selection == "random"
+    _judges_on_its_way = property(lambda self: self.selection == "random")
 
     def _passes(self, X, labels, weights, random_state):
         self._slot_of_row = remembered(X.shape[0]) if self.max_iter > 1 else None
@@ -211,10 +202,6 @@ class DualClassifier(PrecomputedKernel, OnlineClassifier):
     @property
     def _dtype(self):
         return (self._solver.state.working_set if self._predictor is None else self._predictor).rows.dtype
-
-    def _coefficients(self):
-        expansion = self._expansion
-        return expansion.coef[:, : expansion.counts[0]["n_slots"]].T
 
     def _scorer(self):
         return Scorer(self._kernel, self._expansion, self.intercept_, in_float64=True)

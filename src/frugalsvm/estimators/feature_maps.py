@@ -1,48 +1,163 @@
-"""The feature maps of the low-rank machines as transformers: `NystroemMap` and `FourierMap`.
+"""Feature maps: their parameters, how estimators make them, and transformers, `NystroemMap` and `FourierMap`.
 
-Inner products of what they return are near the kernel, so that a linear model on top is a kernel machine.
+Inner products of what these return are near the kernel, so that a linear model on top is a kernel machine.
 """
 
 from typing import Any
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._locks import shared
 from frugalsvm.arrays.sources import dense_rows
-from frugalsvm.compiling.threads import Threads, blas_threads, thread_count
-from frugalsvm.estimators._maps import MAP_CONSTRAINTS, check_map, landmark_rows
+from frugalsvm.compiling.threads import blas_threads
+from frugalsvm.core.capabilities import check_kernel
+from frugalsvm.core.kernels import KERNELS
+from frugalsvm.estimators.constraints import constraints, count, non_negative, one_of, optional
 from frugalsvm.estimators.kernel_model import KernelEstimator
 from frugalsvm.estimators.origin import absolute_rows
-from frugalsvm.estimators.parameters import documented, keep_parameters, learned
+from frugalsvm.estimators.parameters import estimator, fixed, learned, parameter, parameters
 from frugalsvm.estimators.unchanged import unchanged_on_error
+from frugalsvm.estimators.validation import check_choice, refuse_unsuitable
+from frugalsvm.exceptions import ParameterError
 from frugalsvm.lowrank.backends.compiled import Compiled, stored_rows
 from frugalsvm.lowrank.maps import MapPlan, n_candidates, whitening_of, width_of
 from frugalsvm.lowrank.passes import Passes
 
-__all__ = ["FourierMap", "NystroemMap"]
+__all__ = ["LANDMARKS", "FourierMap", "HasFeatureMap", "NystroemMap", "new_generator"]
+
+FEATURE_MAPS = ("nystroem", "fourier")
+LANDMARKS = ("uniform", "kmeans++", "kmeans")
 
 
-class _FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
-    """Base of both maps; subclasses define ``_map_options``, a part of a `MapPlan`."""
+@parameters
+class MapParameters:
+    """Parameters of feature maps; those that have some of them say what they are not for.
 
-    _constraints = MAP_CONSTRAINTS
+    Parameters
+    ----------
+    feature_map : {"nystroem", "fourier"}
+        Kernel values with some rows of the data, the landmarks, whitened; or random Fourier features (of kernels of
+        differences), which need no data at all but more components for the same accuracy.
+    n_components : int
+        Number of landmarks or of Fourier features. More are more accurate; time and memory are proportional to it, with
+        a cubic part that shows from a few thousand on.
+    kernel : str, KernelSum or callable
+        Kernel, see :ref:`kernels`; a `KernelSum` of several; or a function ``kernel(A, B)`` of your own that returns
+        the values of all pairs of rows.
+    landmarks : {"uniform", "kmeans++", "kmeans"} or array of shape (n_landmarks, n_features)
+        Random rows; rows that are spread out; or means of the rows around these, which are better for images and cost
+        about as much as the kernel values of ten thousand rows. An array has landmarks of your own, and
+        ``n_components`` does not count then.
+    rank : int
+        Maximum number of features that the Nystroem map keeps, those with the largest eigenvalues; None keeps all.
+    eigenvalue_threshold : float
+        It keeps those above this share of the largest eigenvalue. Kernel values are float32: far below that, features
+        are rounding errors.
+    structured : bool or "auto"
+        Whether Fourier features use Hadamard transforms instead of a matrix product: as accurate, and several times
+        faster for wide rows. "auto" takes the faster.
+    """
+
+    _constraints = constraints(kernel=None)  # which may be a function
+    feature_map: Any = parameter(default="nystroem", check=one_of(FEATURE_MAPS))
+    n_components: Any = parameter(default=512, check=count())
+    landmarks: Any = "uniform"
+    rank: Any = parameter(default=None, check=optional(count()))
+    eigenvalue_threshold: Any = parameter(default=1e-7, check=non_negative)
+    structured: bool | str = parameter(default="auto", check=one_of(("auto", True, False)))
+
+
+class HasFeatureMap(MapParameters, KernelEstimator):
+    """Base of estimators with a feature map, ``_map``."""
+
+    triangular = False  # see `MapPlan`
     _in_float32 = True
+    _landmarks: tuple[str, ...] = LANDMARKS  # ways to find them
+    _map: Any
+
+    def _check_params(self):
+        super()._check_params()
+        _check_map(self.feature_map, self.kernel, self.landmarks, self.structured, self._landmarks)
+
+    def map_plan(self):
+        """How the feature map is made."""
+        names = ("feature_map", "n_components", "landmarks", "eigenvalue_threshold", "rank", "structured", "triangular")
+        values = {name: getattr(self, name) for name in names}
+        if not isinstance(self.landmarks, str):
+            values |= {"landmarks": "uniform", "n_components": len(self.landmarks)}
+        return MapPlan(kernel=self._kernel, n_features=self._width, **values)
+
+    def _candidates(self, n_rows, rows_at, rng):
+        """Rows that landmarks are made from: drawn among all, or passed by users."""
+        if not isinstance(self.landmarks, str):
+            return self.given_landmarks()
+        n_drawn = n_candidates(self.landmarks, self.n_components, n_rows)
+        return rows_at(rng.choice(n_rows, n_drawn, replace=False))
+
+    def given_landmarks(self):
+        """Landmarks that users pass, as the kernel sees them."""
+        return self._as_seen(_landmark_rows(self, self.landmarks), np.float32)
+
+    def _new_map(self, candidates, sparse, rng, *, for_device=False):
+        with blas_threads(None):
+            passes = Passes(self._threads())
+            return self.map_plan().new(candidates, rng, sparse=sparse, for_device=for_device, passes=passes)
+
+
+def new_generator(random_state):
+    """A generator whose seed is the next number of a random state."""
+    return np.random.default_rng(random_state.randint(2**31))
+
+
+def _check_map(feature_map: Any, kernel: Any, landmarks: Any, structured: Any, named: tuple[str, ...]) -> None:
+    """Refuse parameters of a feature map that are wrong, or do not go together; ``named``: ways to find landmarks."""
+    if isinstance(landmarks, str) or np.ndim(landmarks) != 2:
+        if landmarks not in named:
+            known = ", ".join(map(repr, named))
+            raise ParameterError("landmarks", landmarks, problem=f"is not one of {known}, nor an array of rows")
+    elif feature_map == "fourier":
+        raise ValueError("Fourier features have no landmarks: use feature_map='nystroem'.")
+    if callable(kernel):
+        if feature_map == "fourier":
+            raise ValueError(
+                "The spectrum of a KernelSum or of a kernel function of your own is not known: use "
+                "feature_map='nystroem'."
+            )
+        return
+    check_choice("kernel", kernel, KERNELS)
+    if feature_map == "fourier":
+        check_kernel("feature_map", "fourier", ("spectral",), kernel, "use feature_map='nystroem'")
+        if structured is True:
+            check_kernel("structured", True, ("spectral", "products"), kernel, "use structured='auto'")
+
+
+def _landmark_rows(estimator: Any, landmarks: Any) -> np.ndarray:
+    """Landmarks that users pass, as rows like those of X."""
+    rows = check_array(landmarks, dtype=[np.float64, np.float32], order="C", input_name="landmarks")
+    if rows.shape[1] != estimator.n_features_in_:
+        raise ValueError(f"landmarks have {rows.shape[1]} columns, but X has {estimator.n_features_in_} features.")
+    refuse_unsuitable(estimator, rows)
+    return rows
+
+
+@parameters
+class _FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HasFeatureMap):
+    """Base of both maps.
+
+    Attributes
+    ----------
+    n_components_ : int
+    """
+
+    verbose: Any = fixed(0)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float32"]
         return tags
-
-    def _map_options(self) -> dict:
-        raise NotImplementedError
-
-    def _check_params(self):
-        super()._check_params()
-        options = self._map_options()
-        check_map(options["feature_map"], self.kernel, options["landmarks"], options["structured"])
 
     def fit(self, X, y=None):
         """Choose landmarks or frequencies.
@@ -61,23 +176,11 @@ class _FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstim
             X = self._new_rows(X, None)
             self._kernel = self._new_kernel(X)
             X = self._with_origin(X, whole=True)
-            rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-            options = self._map_options()
-            candidates = None
-            if options["feature_map"] == "nystroem":
-                candidates, options = self._candidates(X, options, rng)
-            plan = MapPlan(kernel=self._kernel, n_features=X.shape[1], **options)
-            with blas_threads(None):
-                self._map = plan.new(candidates, rng, sparse=not isinstance(X, np.ndarray), passes=self._passes())
+            rng, candidates = new_generator(check_random_state(self.random_state)), None
+            if self.feature_map == "nystroem":
+                candidates = self._candidates(X.shape[0], lambda index: dense_rows(X[index]), rng)
+            self._map = self._new_map(candidates, not isinstance(X, np.ndarray), rng)
         return self
-
-    def _candidates(self, X, options, rng):
-        """Rows that landmarks are made from, and how."""
-        if not isinstance(options["landmarks"], str):
-            rows = self._as_seen(landmark_rows(self, options["landmarks"]), np.float32)
-            return rows, options | {"landmarks": "uniform", "n_components": len(rows)}
-        n_drawn = n_candidates(options["landmarks"], options["n_components"], X.shape[0])
-        return dense_rows(X[rng.choice(X.shape[0], n_drawn, replace=False)]), options
 
     @shared
     def transform(self, X):
@@ -93,19 +196,10 @@ class _FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstim
         """
         check_is_fitted(self)
         X = self._known_rows(X, None)
-        backend = Compiled(Threads(thread_count(self.n_jobs)))
+        # A row has the same features in every batch.
+        options = {"whitening": whitening_of(self._map), "backend": Compiled(self._threads()), "steady": True}
         with blas_threads(None):
-            return stored_rows(
-                self._map,
-                X,
-                np.arange(X.shape[0]),
-                whitening=whitening_of(self._map),
-                backend=backend,
-                steady=True,  # a row has the same features in every batch
-            ).block
-
-    def _passes(self):
-        return Passes(Threads(thread_count(self.n_jobs)))
+            return stored_rows(self._map, X, np.arange(X.shape[0]), **options).block
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_map")
@@ -116,12 +210,10 @@ class _FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstim
         whitening = whitening_of(self._map)
         return width_of(self._map) if whitening is None else whitening.shape[1]
 
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_components_
+    _n_features_out = property(lambda self: self.n_components_)
 
 
-@documented
+@estimator
 class NystroemMap(_FeatureMap):
     """Kernel values with landmarks, whitened: inner products are those of the kernel, projected on the landmarks.
 
@@ -132,25 +224,13 @@ class NystroemMap(_FeatureMap):
     ----------
     n_components : int, default=512
         Number of landmarks.
-    kernel : str, KernelSum or callable, default="rbf"
-        See :ref:`kernels`; a `KernelSum` of several; or a function ``kernel(A, B)`` that returns the values of all
-        pairs of rows.
     gamma : "scale" or float, default="scale"
-    landmarks : {"uniform", "kmeans++", "kmeans"} or array of shape (n_landmarks, n_features), default="uniform"
-        Random rows, rows that are spread out, means of rows around these, or landmarks of one's own.
-    rank : int, default=None
-        Largest number of features to keep, those with the largest eigenvalues; None keeps all.
-    eigenvalue_threshold : float, default=1e-7
-        Features with eigenvalues below this share of the largest are rounding errors, and left out.
     random_state : int, RandomState instance or None, default=None
 
     Attributes
     ----------
     components_ : ndarray of shape (n_landmarks, n_features)
-        The landmarks.
-    n_components_ : int
-        Number of features.
-    gamma_, n_features_in_
+    n_components_, gamma_, n_features_in_
 
     Examples
     --------
@@ -164,26 +244,10 @@ class NystroemMap(_FeatureMap):
     True
     """
 
-    def __init__(
-        self,
-        n_components=512,
-        *,
-        kernel: Any = "rbf",
-        gamma: float | str = "scale",
-        degree=3,
-        coef0=1.0,
-        landmarks: Any = "uniform",
-        rank=None,
-        eigenvalue_threshold=1e-7,
-        n_jobs=None,
-        random_state=None,
-    ):
-        keep_parameters(self, locals())
-
-    def _map_options(self):
-        names = ("n_components", "landmarks", "eigenvalue_threshold", "rank")
-        own = {name: getattr(self, name) for name in names}
-        return {"feature_map": "nystroem", "structured": False, "triangular": True, **own}
+    n_components: Any = parameter(default=512, check=count(), kw_only=False)
+    feature_map: Any = fixed("nystroem")
+    structured: bool | str = fixed(False)
+    triangular = True
 
     @learned
     def components_(self) -> np.ndarray:
@@ -191,7 +255,7 @@ class NystroemMap(_FeatureMap):
         return absolute_rows(self._map.landmarks, self._origin, self._metric)
 
 
-@documented
+@estimator
 class FourierMap(_FeatureMap):
     """Random Fourier features: cosines of random projections, whose inner products are near a kernel of differences.
 
@@ -204,16 +268,11 @@ class FourierMap(_FeatureMap):
         Number of features.
     kernel : {"rbf", "laplacian", "matern12", "matern32", "matern52"}, default="rbf"
     gamma : "scale" or float, default="scale"
-    structured : bool or "auto", default="auto"
-        Whether to use Hadamard transforms: as accurate, and several times faster for wide rows. "auto" takes the
-        faster.
     random_state : int, RandomState instance or None, default=None
 
     Attributes
     ----------
-    n_components_ : int
-        Number of features.
-    gamma_, n_features_in_
+    n_components_, gamma_, n_features_in_
 
     Examples
     --------
@@ -226,20 +285,11 @@ class FourierMap(_FeatureMap):
     True
     """
 
-    degree, coef0 = 3, 1.0  # of a kernel that has no Fourier features
-
-    def __init__(
-        self,
-        n_components=512,
-        *,
-        kernel="rbf",
-        gamma: float | str = "scale",
-        structured: bool | str = "auto",
-        n_jobs=None,
-        random_state=None,
-    ):
-        keep_parameters(self, locals())
-
-    def _map_options(self):
-        own = {"n_components": self.n_components, "structured": self.structured}
-        return {"feature_map": "fourier", "landmarks": "uniform", "eigenvalue_threshold": 0.0, "rank": None, **own}
+    n_components: Any = parameter(default=512, check=count(), kw_only=False)
+    feature_map: Any = fixed("fourier")
+    # For landmarks, and for kernels without Fourier features
+    landmarks: Any = fixed("uniform")
+    rank: Any = fixed(None)
+    eigenvalue_threshold: Any = fixed(0.0)
+    degree: Any = fixed(3)
+    coef0: Any = fixed(1.0)

@@ -65,13 +65,17 @@ def warn_if_poor(estimator, X, labels, weights) -> None:
     """
     if is_compared():
         return
-    known = np.arange(len(labels)) if weights is None else np.flatnonzero(weights)
+    known = _sample(len(labels), weights)
     if len(known) < FEW:
         return
-    if len(known) > SAMPLE:
-        known = np.sort(np.random.default_rng(0).choice(known, SAMPLE, replace=False))
     right = for_known_rows(estimator).predict(X[known]) == estimator.classes_[labels[known]]
     _warn_if_no_better(estimator, right, labels[known], None if weights is None else weights[known], "training rows")
+
+
+def _sample(n_rows, weights):
+    """Some rows that have a weight."""
+    known = np.arange(n_rows) if weights is None else np.flatnonzero(weights)
+    return known if len(known) <= SAMPLE else np.sort(np.random.default_rng(0).choice(known, SAMPLE, replace=False))
 
 
 def warn_if_poor_left_out(estimator, right, labels, weights) -> None:
@@ -111,11 +115,9 @@ def warn_if_units_differ(estimator, X, targets, weights, spread) -> None:
     epsilon, C = estimator.epsilon, getattr(estimator, "C_", estimator.C)
     wide = estimator.loss in _WITH_TUBE and epsilon > spread
     small_C = estimator.loss in _C_IN_UNITS and estimator.alpha is None and _SMALL_C * spread > C
-    known = np.arange(targets.shape[1]) if weights is None else np.flatnonzero(weights)
+    known = _sample(targets.shape[1], weights)
     if len(known) < FEW or not (wide or small_C):
         return
-    if len(known) > SAMPLE:
-        known = np.sort(np.random.default_rng(0).choice(known, SAMPLE, replace=False))
     predicted = for_known_rows(estimator).predict(X[known]).reshape(len(known), -1)
     left, all_of_it = (each.var(axis=0).sum() for each in (targets.T[known] - predicted, targets.T[known]))
     if left >= _MOST_LEFT * all_of_it > 0:

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from frugalsvm._locks import shared
 from frugalsvm._version import __version__
 
 __all__ = [
+    "ReportsForgetting",
     "certificate",
+    "digest_of_cells",
     "digest_of_examples",
     "is_signed_by",
-    "kept_aggregates",
-    "new_report",
     "signed",
-    "sorted_ids",
     "utc_now",
 ]
 
@@ -27,14 +27,9 @@ def utc_now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def sorted_ids(ids: np.ndarray) -> list[int]:
-    """Ids as certificates have them."""
-    return [int(each) for each in np.sort(ids)]
-
-
 def certificate(ids: np.ndarray, **facts: Any) -> dict[str, Any]:
     """What is said of rows that a model has just forgotten."""
-    return {"ids": sorted_ids(ids), "time": utc_now(), **facts}
+    return {"ids": np.sort(ids).tolist(), "time": utc_now(), **facts}
 
 
 def digest_of_examples(model: Any) -> str:
@@ -44,6 +39,22 @@ def digest_of_examples(model: Any) -> str:
     rows = model.support_rows()
     for array in (examples.ids, examples.labels, model.support_, rows, model.dual_coef_, model.intercept_):
         digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
+
+
+def digest_of_cells(model: Any) -> str:
+    """SHA-256 of cells, and of leave-one-out scores; where the model stores rows does not matter."""
+    digest = hashlib.sha256(repr((model._kernel, float(model.C_), model.cell_size_)).encode())
+    for cells in model._cells:
+        tree = cells.tree
+        for array in (tree.directions, tree.cuts, tree.children, tree.starts, cells.intercepts, cells.centers):
+            digest.update(np.ascontiguousarray(array).data)
+        for cell in range(tree.n_cells):
+            members = tree.members_of(cell)
+            digest.update(model._row_ids[members].data)
+            digest.update(model._rows[members].data)
+            digest.update(np.ascontiguousarray(cells.coef[:, slice(*tree.starts[cell : cell + 2])]).data)
+    digest.update(np.ascontiguousarray(model.loo_scores_).data)
     return digest.hexdigest()
 
 
@@ -61,16 +72,43 @@ def kept_aggregates(model: Any) -> list[str]:
     return [name for name, is_kept in named.items() if is_kept]
 
 
-def new_report(model: Any, **facts: Any) -> dict[str, Any]:
-    """A report on all rows that a model has forgotten since it was fitted."""
-    return {
-        "model": type(model).__name__,
-        "frugalsvm": __version__,
-        "time": utc_now(),
-        **facts,
-        "forgotten": list(model.forgotten_),
-        "aggregates that stay": kept_aggregates(model),
-    }
+class ReportsForgetting:
+    """Estimators that forget rows; they define ``_facts()``, what a report has besides: rows, and a digest.
+
+    Attributes
+    ----------
+    forgotten_ : list of dict
+        A certificate for each call of `unlearn`: see :ref:`forgetting`.
+    """
+
+    forgotten_: Any
+
+    @shared
+    def forget_report(self: Any, key=None):
+        """A report on all that was forgotten since `fit`, for those who have asked for it.
+
+        Parameters
+        ----------
+        key : bytes or str, default=None
+            With a key, the report has a signature: the HMAC-SHA-256 of its content, which
+            `frugalsvm.estimators.forget_reports.is_signed_by` checks.
+
+        Returns
+        -------
+        dict
+            What JSON can hold: ``forgotten`` has the certificates, whose residual is ``kkt_violation_`` afterwards for
+            an `IncrementalSVC`. ``digest`` is that of the model as it is, and "aggregates that stay" are what was
+            computed from all rows at the first fit. See :ref:`forgetting`.
+        """
+        report = {
+            "model": type(self).__name__,
+            "frugalsvm": __version__,
+            "time": utc_now(),
+            **self._facts(),
+            "forgotten": list(self.forgotten_),
+            "aggregates that stay": kept_aggregates(self),
+        }
+        return signed(report, key)
 
 
 def signed(report: dict[str, Any], key: bytes | str | None) -> dict[str, Any]:

@@ -2,23 +2,23 @@
 
 import math
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from frugalsvm._locks import exclusive, shared
+from frugalsvm._locks import exclusive
 from frugalsvm.compiling.threads import ONE_THREAD, Threads, blas_threads, thread_count
 from frugalsvm.estimators._base import OnlineClassifier
-from frugalsvm.estimators._erased import Freed, erase
 from frugalsvm.estimators._incremental_saved import INCREMENTAL
-from frugalsvm.estimators._lookup import indices_of_ids, indices_of_rows
 from frugalsvm.estimators._precomputed import PrecomputedKernel
 from frugalsvm.estimators._scoring import Scorer
-from frugalsvm.estimators.constraints import constraints, count, optional, positive
-from frugalsvm.estimators.forget_reports import certificate, digest_of_examples, new_report, signed
-from frugalsvm.estimators.parameters import documented, keep_parameters, learned
+from frugalsvm.estimators.constraints import count, optional, positive
+from frugalsvm.estimators.forget_reports import ReportsForgetting, certificate, digest_of_examples
+from frugalsvm.estimators.parameters import estimator, fixed, learned, parameter
 from frugalsvm.estimators.unchanged import prepare_to_learn, unchanged_on_error
 from frugalsvm.estimators.validation import check_positive, distinct_labels, encoded_labels
+from frugalsvm.exact.forgetting import Freed, erase, indices_of_ids, indices_of_rows
 from frugalsvm.exact.incremental import change_C, restored, unlearn
 from frugalsvm.exact.kkt import dual_objective, optimal_bias, violation
 from frugalsvm.exact.memory import MemoryLimit, TooLittleMemoryError
@@ -32,7 +32,7 @@ from frugalsvm.exact.one_vs_one import (
     support_of,
     votes,
 )
-from frugalsvm.exact.solver import ExactSolver, capacity_of, new_solver, saved, solver_of
+from frugalsvm.exact.solver import capacity_of, new_solver, saved, solver_of
 from frugalsvm.exact.state import trimmed
 
 __all__ = ["IncrementalSVC"]
@@ -49,8 +49,8 @@ def _solver_errors():
         raise ValueError(str(error)) from error
 
 
-@documented
-class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
+@estimator
+class IncrementalSVC(PrecomputedKernel, ReportsForgetting, OnlineClassifier):
     """The SVM of `sklearn.svm.SVC`, kept exactly optimal while examples come, go, and C changes.
 
     After every `partial_fit`, `unlearn` and `set_C` the model is that of a `fit` on the examples that it holds: the
@@ -66,11 +66,6 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
     C : float, default=1.0
         Inverse regularization strength, as in `sklearn.svm.SVC`. To change it later, use `set_C`; if it is set as a
         parameter, the next `partial_fit` moves the model to it first.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Kernel coefficient; "scale" is ``1 / X.var(axis=0).sum()``, with the standard deviations in place of the
-        variances for "laplacian", from the rows given to `fit`, or from the first batch of `partial_fit`. "auto"
-        is chosen on some thousands of these, see :ref:`first-rows`. It stays the same from then on, whatever comes or
-        goes.
     cache_size : float, default=200
         Megabytes for kernel values that are kept, for all pairs of classes together.
     max_memory : float, default=None
@@ -90,18 +85,13 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
     C_ : float
         The C of the model.
     n_examples_ : int
-        Examples learned and not unlearned.
     example_ids_ : ndarray of int
-        Their ids: numbers from 0 in the order of learning, since the last `fit`.
     row_ids_ : ndarray of int
         The same, under the name that `LocalSVC` has.
-    forgotten_ : list of dict
-        A certificate for each call of `unlearn`: see :ref:`forgetting`.
+    forgotten_
     support_ : ndarray of int
-        The ids of the support vectors, ascending.
     support_vectors_
     n_support_ : ndarray of int
-        Support vectors of each class.
     dual_coef_ : ndarray of shape (n_pairs, n_support_vectors)
         Their coefficients; with two classes one row, otherwise one for each pair of classes (0, 1), (0, 2), ...,
         (1, 2), ..., with zeros for examples of other classes. The second class of a pair is the positive one.
@@ -112,14 +102,9 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
         plus by how much the coefficients do not sum to zero. It trusts the decision values that the solver keeps,
         which rounding limits where kernel values are far above 1: scale the features.
     dual_objective_ : float
-        The dual objective, to be maximized, summed over the pairs.
     drift_ : float
-        The largest error of a decision value that rounding had led to when everything was recomputed, every 5000
-        changes.
     loo_error_ : float
-        The share of examples that are predicted wrongly when they are left out, see `loo_predict`.
     training_bytes_ : int
-        About the bytes that learning keeps.
     t_ : int
         Examples learned since the last `fit`.
     n_kernel_evals_, calibration_, n_features_in_
@@ -134,6 +119,9 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
     that is about ``8 n_features + 300`` bytes for each, and 8 to 32 for each pair of margin vectors. Several classes
     are learned one-vs-one as by `SVC`, and each example is kept once for every other class. Everything is in
     float64, and sparse rows are stored dense. ``max_memory`` sets a limit.
+
+    ``sample_weight`` has factors of ``C`` for the examples. One of weight 0 changes nothing, but has an id. Gamma stays
+    the same from the first rows on, whatever comes or goes.
 
     A pickle leaves out the cache of kernel values.
 
@@ -157,40 +145,19 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
     True
     """
 
-    _constraints = constraints(
-        C=positive, cache_size=positive, max_memory=optional(positive), window=optional(count(2))
-    )
-    _solvers: list[ExactSolver]  # changed in place, so that it is the same list after `unchanged_on_error`
-    _examples: Examples
+    C: Any = parameter(default=1.0, check=positive, kw_only=False)
+    cache_size: float = parameter(default=200, check=positive)
+    max_memory: Any = parameter(default=None, check=optional(positive))
+    window: Any = parameter(default=None, check=optional(count(2)))
+    random_state: Any = fixed(None)
+
+    shuffle = warm_start = False  # the result does not depend on the order: there is one pass, in the order of the rows
+
     _saved = INCREMENTAL
-    forgotten_: list[dict] = []  # noqa: RUF012  of models of earlier versions; it is never changed in place
+    forgotten_: Any = ()  # of models of earlier versions
 
-    # Everything is in float64. The result does not depend on the order: there is one pass, in the order of the rows.
-    _first_dtype = np.float64
-    shuffle, warm_start, random_state = False, False, None
+    _first_dtype = _dtype = np.float64
     _stays = True  # examples are found again by their rows, bit for bit; and float64 has room
-
-    @property
-    def _dtype(self):
-        return np.float64
-
-    def __init__(
-        self,
-        C=1.0,
-        *,
-        kernel="rbf",
-        gamma: float | str = "scale",
-        degree=3,
-        coef0=1.0,
-        cache_size: float = 200,
-        max_memory=None,
-        window=None,
-        class_weight=None,
-        calibrate=None,
-        n_jobs=None,
-        verbose=0,
-    ):
-        keep_parameters(self, locals())
 
     def _start(self, X, targets, random_state, *, whole):
         classes = targets.classes
@@ -264,6 +231,7 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
                 raise
 
     _learns_in_order = False
+    _judges_on_its_way = False  # rows keep their order, which may be that of their labels
 
     def _learn(self, X, labels, weights, order):
         n_before = 0 if self.window is None else max(0, len(labels) - self.window)
@@ -285,10 +253,6 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
             self._examples = self._examples.and_also(Examples(ids, labels, slots))
             self._n_learned += len(labels)
 
-    @property
-    def _judges_on_its_way(self):
-        return False  # rows keep their order, which may be that of their labels
-
     def _learn_some(self, X, labels, weights, rows):
         self._learn(X[rows], labels[rows], None if weights is None else weights[rows], np.arange(len(rows)))
 
@@ -302,22 +266,6 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
 
             self._solver_threads.run(change, range(len(self._solvers)))
             self.C_ = C
-
-    def fit(self, X, y, sample_weight=None):
-        """Learn all rows, after forgetting everything.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), default=None
-            Factors of ``C`` for the examples; one of weight 0 changes nothing, but has an id.
-
-        Returns
-        -------
-        self
-        """
-        return super().fit(X, y, sample_weight)
 
     def set_C(self, C):
         """Set the parameter C and move the model to it: as if all had been learned with it.
@@ -372,25 +320,9 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
         erase(self._solvers, freed)
         return self
 
-    @shared
-    def forget_report(self, key=None):
-        """A report on all that was unlearned since `fit`, for those who have asked for it.
-
-        Parameters
-        ----------
-        key : bytes or str, default=None
-            With a key, the report has a signature: the HMAC-SHA-256 of its content, which
-            `frugalsvm.estimators.forget_reports.is_signed_by` checks.
-
-        Returns
-        -------
-        dict
-            What JSON can hold: ``forgotten`` has the certificates, whose residual is ``kkt_violation_`` afterwards.
-            ``digest`` is that of the model as it is, and "aggregates that stay" are what was computed from all rows at
-            the first fit. See :ref:`forgetting`.
-        """
+    def _facts(self):
         check_is_fitted(self)
-        return signed(new_report(self, rows=self.n_examples_, digest=digest_of_examples(self)), key)
+        return {"rows": self.n_examples_, "digest": digest_of_examples(self)}
 
     def _take_out(self, indices):
         """Unlearn the examples at some places; returns the slots where they were."""
@@ -448,8 +380,6 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
         wrong = self.loo_predict() != self.classes_[self._examples.labels]
         return float(np.mean(wrong)) if len(wrong) > 0 else float("nan")
 
-    # --- what was learned ---------------------------------------------------------------------------------
-
     def _supporting(self):
         return support_of(self._examples, self._solvers)
 
@@ -458,9 +388,6 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
         if self._predictor is not None:
             return self._predictor.expansion()
         return expansion_of(self._examples, self._solvers, self._n_learned)
-
-    def _coefficients(self):
-        return (self._supporting()[1] if self._predictor is None else self._predictor.coef).T
 
     def _scorer(self):
         finish = None if len(self.classes_) == 2 else self._class_scores
@@ -516,5 +443,5 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
 
     @property
     def drift_(self):
-        """The largest error that rounding made in a decision value before it was removed, in any pair."""
+        """The largest rounding error of a decision value that was found and removed, which is every 5000 changes."""
         return max(self._of_solvers(lambda state: float(state.scalars[0]["drift"])))

@@ -15,7 +15,7 @@ from frugalsvm.arrays.expansion import expansion_values
 from frugalsvm.arrays.maps import kernel_map
 from frugalsvm.arrays.namespace import is_torch
 from frugalsvm.compiling.threads import Threads, blas_threads, thread_count
-from frugalsvm.core.expansion import Expansion
+from frugalsvm.core.expansion import Expansion, coefficients
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.lookahead import BLOCK_ROWS
 from frugalsvm.core.metric import Metric, seen_rows
@@ -37,19 +37,17 @@ from frugalsvm.estimators.constraints import (
 )
 from frugalsvm.estimators.metric import importances, metric_for, rows_in_metric
 from frugalsvm.estimators.origin import absolute_rows, check_size, check_values, first_origin, relative_rows
-from frugalsvm.estimators.parameters import learned
+from frugalsvm.estimators.parameters import learned, parameter, parameters
 from frugalsvm.estimators.progress import CallbackSupport, following
 from frugalsvm.estimators.unchanged import learn_on_copies
 from frugalsvm.estimators.validation import AS_IT_IS, bytes_per_slot, new_kernel, validated_rows
 
-__all__ = ["FIRST_SLOTS", "ExpansionModel", "KernelEstimator", "expansion_bytes", "with_features"]
+__all__ = ["ExpansionModel", "KernelEstimator", "PassParameters", "expansion_bytes"]
 
 
-class KernelEstimator(CallbackSupport, ThreadSafe, BaseEstimator):
-    """Base of all estimators: a kernel, and rows in a metric, and relative to an origin, if it is one of differences.
-
-    Subclasses define ``_constraints``, what single parameters may be; ``_check_params``, where some do not go together;
-    and, where the origin may move, ``_move_rows``.
+@parameters
+class KernelParameters:
+    """What all estimators have parameters for.
 
     Parameters
     ----------
@@ -77,22 +75,35 @@ class KernelEstimator(CallbackSupport, ThreadSafe, BaseEstimator):
         good the model is.
     random_state : int, RandomState instance or None
         For shuffling.
+    """
+
+    kernel: Any = parameter(default="rbf", check=one_of(KERNELS))
+    gamma: float | str = "scale"
+    degree: Any = 3
+    coef0: Any = 1.0
+    n_jobs: Any = parameter(default=None, check=threads)
+    verbose: Any = parameter(default=0, check=verbosity)
+    random_state: Any = None
+
+
+class KernelEstimator(KernelParameters, CallbackSupport, ThreadSafe, BaseEstimator):
+    """Base of all estimators: a kernel, and rows in a metric, and relative to an origin, if it is one of differences.
+
+    Subclasses define ``_constraints``, what single parameters may be; ``_check_params``, where some do not go together;
+    and, where the origin may move, ``_move_rows(shift)``, which subtracts a vector from all rows of the model, in new
+    arrays.
 
     Attributes
     ----------
     gamma_ : float
-        The kernel's gamma as a number.
     metric_, feature_importances_ : ndarray
         With a metric: what rows are multiplied by, shape (n_features,) or (n_directions, n_features), and the share
         that each feature has in distances then.
     model_bytes_ : int
-        Bytes that prediction needs.
     t_ : int
-        Examples learned from.
     n_features_in_ : int
     """
 
-    _constraints = constraints(kernel=one_of(KERNELS), n_jobs=threads, verbose=verbosity)
     _kernel: Any
     _origin: Origin | None = None
     _metric: Metric | None = None
@@ -261,10 +272,6 @@ class KernelEstimator(CallbackSupport, ThreadSafe, BaseEstimator):
         self._move_rows(shift)
         return relative(X, origin_at(shift), X.dtype)
 
-    def _move_rows(self, shift):
-        """Subtract a vector from all rows that the model has, in new arrays."""
-        raise NotImplementedError
-
     def _widen_origin(self, n_new):
         """Take up features that were zero in all rows so far."""
         if self._metric is not None:
@@ -278,11 +285,9 @@ class KernelEstimator(CallbackSupport, ThreadSafe, BaseEstimator):
         """Forget kernel values that are kept, because they may not be those of the model any more."""
 
 
-class ExpansionModel(KernelEstimator):
-    """Base of estimators whose model is a kernel expansion.
-
-    Subclasses have an ``_expansion`` and a ``_kernel``, and define ``_coefficients``, the true coefficients with one
-    column for each output.
+@parameters
+class PassParameters:
+    """Parameters of estimators that learn one example after the other, and have support vectors.
 
     Parameters
     ----------
@@ -294,24 +299,33 @@ class ExpansionModel(KernelEstimator):
         Whether `fit` visits the examples in random order, a new one in every pass.
     warm_start : bool
         Whether `fit` continues from the present model.
+    """
+
+    _constraints = constraints(budget=budget)
+    max_iter: Any = parameter(default=1, check=count())
+    shuffle: Any = True
+    warm_start: Any = False
+
+
+class ExpansionModel(KernelEstimator):
+    """Base of estimators whose model is a kernel expansion.
+
+    Subclasses have an ``_expansion`` and a ``_kernel``.
 
     Attributes
     ----------
     support_vectors_ : ndarray of shape (n_support_vectors, n_features)
     dual_coef_ : ndarray of shape (1, n_support_vectors) or (n_classes, n_support_vectors)
     intercept_ : ndarray
-        Zeros: the model has no bias term.
     budget_ : int or None
         The budget as a number of support vectors.
     n_updates_, n_maintenance_, n_kernel_evals_ : int
         Examples that changed the model; maintenance steps; kernel values computed.
     n_kernel_evals_ : int
-        Kernel values computed in training.
     n_iter_ : int
         Passes made by the last `fit`.
     """
 
-    _constraints = constraints(budget=budget, max_iter=count())
     _expansion: Expansion
     _predictor: Predictor | None = None  # of a model that was saved for prediction, and has no other state
 
@@ -342,20 +356,16 @@ class ExpansionModel(KernelEstimator):
                     if progress.advance(len(part)):
                         return
 
-    # --- what was learned ---------------------------------------------------------------------------------
-
-    @property
-    def _dtype(self):
-        """Type of the stored rows."""
-        return self._expansion.rows.dtype
-
-    def _coefficients(self) -> np.ndarray:
-        raise NotImplementedError
+    _dtype = property(lambda self: self._expansion.rows.dtype, doc="Type of the stored rows.")
 
     @property
     def row_dtype_(self):
         """Type of the stored rows, in which kernel values are computed."""
         return np.dtype(self._dtype)
+
+    def _coefficients(self) -> np.ndarray:
+        """The true coefficients, a column for each output."""
+        return coefficients(self._expansion)
 
     def scoring_expansion(self, again: Expansion | None = None) -> Expansion:
         """The expansion with the true coefficients as weights; training's counters stay as they are.
@@ -404,7 +414,7 @@ class ExpansionModel(KernelEstimator):
 
     @learned
     def support_vectors_(self):
-        """Support vectors, shape (n_support_vectors, n_features)."""
+        """The support vectors, as users know rows."""
         return absolute_rows(self.support_rows(), self._origin, self._metric)
 
     @learned
@@ -415,11 +425,10 @@ class ExpansionModel(KernelEstimator):
 
     @learned
     def dual_coef_(self):
-        """Their coefficients, shape (n_outputs, n_support_vectors)."""
+        """Coefficients of the support vectors, a row for each output."""
         return np.ascontiguousarray(self._coefficients().T)
 
     intercept_ = learned(lambda self: np.zeros(self._expansion.n_outputs), doc="Zeros, for models without a bias term.")
-
     model_bytes_ = learned(lambda self: expansion_bytes(self._expansion), doc="Bytes that prediction needs.")
 
     def _counted(self, name):
@@ -429,21 +438,10 @@ class ExpansionModel(KernelEstimator):
     t_ = property(lambda self: self._counted("n_seen"), doc="Number of examples learned from, over all passes.")
     n_kernel_evals_ = property(lambda self: self._counted("n_kernel_evals"), doc="Kernel values computed in training.")
     n_updates_ = property(lambda self: self._counted("n_updates"), doc="Number of examples that changed the model.")
-    n_maintenance_ = property(
-        lambda self: self._counted("n_maintenance"), doc="Support vectors that were removed, projected or merged."
-    )
-
-
-FIRST_SLOTS = 256  # room to begin with where there is no budget
+    n_maintenance_ = property(lambda self: self._counted("n_maintenance"), doc="Vectors removed, projected or merged.")
 
 
 def expansion_bytes(expansion: Expansion) -> int:
     """Bytes that prediction needs for a model."""
     rows, n_slots = expansion.rows, int(expansion.counts[0]["n_slots"])
     return n_slots * bytes_per_slot(rows.shape[1], expansion.n_outputs, rows.dtype)
-
-
-def with_features(expansion: Expansion, n_new: int) -> Expansion:
-    """The same model with further features, which are zero in all its rows."""
-    rows = expansion.rows
-    return expansion._replace(rows=np.concatenate([rows, np.zeros((len(rows), n_new), rows.dtype)], axis=1))

@@ -4,7 +4,7 @@ import functools
 import math
 import numbers
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,10 +19,10 @@ from frugalsvm.dual.lasvm import LASVM
 from frugalsvm.dual.lasvm_nc import HINGE_LOSS, LASVMNC, RAMP_FILTER, RAMP_LOSS
 from frugalsvm.dual.online import finish
 from frugalsvm.estimators.calibrated import folds_of
-from frugalsvm.estimators.constraints import constraints, count, is_auto, one_of, or_auto, positive, strengths
+from frugalsvm.estimators.constraints import count, is_auto, one_of, or_auto, positive, strengths
 from frugalsvm.estimators.dual import DualClassifier, with_learner
 from frugalsvm.estimators.fit_warnings import warn_at_limit
-from frugalsvm.estimators.parameters import documented, keep_parameters
+from frugalsvm.estimators.parameters import estimator, parameter
 from frugalsvm.estimators.validation import is_path, values_of_path
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.persist.savable import with_new_names
@@ -57,17 +57,20 @@ def _warned(estimator: Any, parameters: dict[str, Any]) -> dict[str, Any]:
     return with_new_names(type(estimator), parameters)
 
 
-def _takes_old_names(init: Callable) -> Callable:
-    """A constructor that takes the old names of ``_renamed_parameters``, too; its signature has the new ones only."""
+def _takes_old_names(cls: Any) -> Any:
+    """Have a constructor take the old names of ``_renamed_parameters``, too; its signature has the new ones only."""
+    init = cls.__init__
 
     @functools.wraps(init)
     def with_old_names(self, *args, **kwargs):
         init(self, *args, **_warned(self, kwargs))
 
-    return with_old_names
+    cls.__init__ = with_old_names
+    return cls
 
 
-@documented
+@_takes_old_names
+@estimator
 class LASVMClassifier(DualClassifier):
     """Online kernel SVM, nearly as accurate as a batch solver after one pass, with a duality gap to tell how near.
 
@@ -120,7 +123,6 @@ class LASVMClassifier(DualClassifier):
         With ``C="auto"`` or a list: the C that was chosen. With a list: the values, ``"C"``, and their accuracies out
         of fold, ``"validation_score"``.
     n_support_ : ndarray of int
-        Support vectors of each output.
     member_gap_ : float
         Primal minus dual objective over the members: what more steps on them could gain, at most. That is not how far
         the model is from the optimum of the whole training problem, unless all examples are members ("full"): see
@@ -166,64 +168,21 @@ class LASVMClassifier(DualClassifier):
 
     _renamed_parameters: ClassVar = {"steps": "step_type"}  # an attribute `steps` is the mark of a Pipeline
 
-    _constraints = constraints(
-        variant=one_of(VARIANTS),
-        C=or_auto(strengths),
-        s=_below_one,
-        step_type=one_of(STEP_TYPES),
-        tol=positive,
-        finish=one_of((True, False, "auto")),
-        warm_up=or_auto(count(0)),
-        clean_every=count(),
-        max_idle=count(0),
-    )
+    variant: Any = parameter(default="g", check=one_of(VARIANTS), kw_only=False)
+    C: float | Sequence[float] | str = parameter(default="auto", check=or_auto(strengths), kw_only=False)
+    s: Any = parameter(default=-1.0, check=_below_one)
+    gamma: float | str = "auto"
+    metric: Any = None
+    step_type: Any = parameter(default="pair", check=one_of(STEP_TYPES))
+    tol: Any = parameter(default=1e-3, check=positive)
+    finish: bool | str = parameter(default="auto", check=one_of((True, False, "auto")))
+    warm_up: int | str = parameter(default="auto", check=or_auto(count(0)))
+    clean_every: Any = parameter(default=500, check=count())
+    max_idle: Any = parameter(default=1000, check=count(0))
     _saved = with_learner("lasvm-without-bias", "lasvm")
 
-    @_takes_old_names
-    def __init__(
-        self,
-        variant="g",
-        C: float | Sequence[float] | str = "auto",
-        *,
-        s=-1.0,
-        kernel="rbf",
-        gamma: float | str = "auto",
-        metric=None,
-        degree=3,
-        coef0=1.0,
-        step_type="pair",
-        tol=1e-3,
-        finish: bool | str = "auto",
-        warm_up: int | str = "auto",
-        clean_every=500,
-        max_idle=1000,
-        selection="random",
-        pool_size=50,
-        n_selected=None,
-        cache_size: float = 200,
-        max_iter=1,
-        shuffle=True,
-        class_weight=None,
-        warm_start=False,
-        calibrate=None,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
-    ):
-        keep_parameters(self, locals())
-
+    @functools.wraps(DualClassifier.set_params)
     def set_params(self, **params):
-        """Set parameters, as in every estimator of scikit-learn.
-
-        Parameters
-        ----------
-        **params : dict
-            Names and values.
-
-        Returns
-        -------
-        self
-        """
         return super().set_params(**_warned(self, params))
 
     def _check_params(self):
@@ -231,9 +190,7 @@ class LASVMClassifier(DualClassifier):
         if is_path(self.C) and self.variant not in ("g", "full"):
             raise ValueError(f"A list of C is for variant='g' or 'full', not {self.variant!r}: use GridSearchCV.")
 
-    @property
-    def _C(self):
-        return getattr(self, "C_", 1.0) if is_auto(self.C) or is_path(self.C) else self.C
+    _C = property(lambda self: getattr(self, "C_", 1.0) if is_auto(self.C) or is_path(self.C) else self.C)
 
     def _take_strength(self, choice, n_rows):
         for name in ("C_", "path_"):
@@ -276,9 +233,7 @@ class LASVMClassifier(DualClassifier):
     def _current_learner(self):
         return self._new_learner(self._kernel, None)
 
-    @property
-    def _finishes(self):
-        return self.variant == "lasvm" if self.finish == "auto" else bool(self.finish)
+    _finishes = property(lambda self: self.variant == "lasvm" if self.finish == "auto" else bool(self.finish))
 
     @property
     def _judges_on_its_way(self):
@@ -293,9 +248,7 @@ class LASVMClassifier(DualClassifier):
                 advice = f"violations above tol={self.tol!r} are left; raise tol, lower C, or pass float64 rows"
                 warn_at_limit(self, f"{most} finishing steps", advice)
 
-    @property
-    def _keeps_all(self):
-        return self.variant == "full"
+    _keeps_all = property(lambda self: self.variant == "full")
 
     def _refuse_gap(self):
         if self.variant == "nc":

@@ -26,7 +26,7 @@ from frugalsvm._locks import exclusive
 from frugalsvm.budgeted.learner import Learner
 from frugalsvm.compiling.threads import Threads, blas_threads, thread_count
 from frugalsvm.core.capabilities import offers
-from frugalsvm.core.expansion import coefficients, moved_rows, new_expansion
+from frugalsvm.core.expansion import Expansion, moved_rows, new_expansion
 from frugalsvm.core.losses import hinge_for
 from frugalsvm.core.moments import Moments, moments_of
 from frugalsvm.core.origin import origin_of_moments
@@ -41,14 +41,16 @@ from frugalsvm.estimators._saved import (
     kept_for_prediction,
     trimmed_learner,
 )
-from frugalsvm.estimators.kernel_model import FIRST_SLOTS, expansion_bytes, with_features
+from frugalsvm.estimators.kernel_model import PassParameters, expansion_bytes
 from frugalsvm.estimators.parameters import learned
 from frugalsvm.estimators.targets import robust_scale_of
 from frugalsvm.estimators.validation import bytes_per_slot, slots_for_budget
 from frugalsvm.persist.savable import Saved
 from frugalsvm.persist.values import parts
 
-__all__ = ["BudgetedClassifier", "OneVsRestLearners", "SomeRows", "Survey", "begin"]
+__all__ = ["FIRST_SLOTS", "BudgetedClassifier", "OneVsRestLearners", "SomeRows", "Survey", "begin", "with_features"]
+
+FIRST_SLOTS = 256  # room to begin with where there is no budget
 
 
 class Survey(Protocol):
@@ -110,37 +112,29 @@ def _targets_of(labels: np.ndarray, classes: np.ndarray | None) -> np.ndarray:
 
 
 class BudgetedClassifier(OnlineClassifier):
-    """Base of classifiers that consist of learners, one or one for each class."""
+    """Base of classifiers that consist of learners, one or one for each class; subclasses define
+
+    ``state``                             what learning changes: another object if the model was replaced, or learned a
+                                          batch of several blocks
+    ``learners``                          a list of the learners as they are now
+    ``set_learner(k, learner)``           exchanges learner k for one of the same kind
+    ``_empty(n_features, dtype, classes, random_state)``, learners that have learned nothing, for the kernel
+    """
 
     _narrowing = 3.0
     _least_gamma = 1.0  # wide kernels need coefficients of a size that small steps do not reach
 
-    @property
-    def state(self) -> Any:
-        """What learning changes: another object if the model was replaced, or learned a batch of several blocks."""
-        raise NotImplementedError
-
-    @property
-    def learners(self) -> list[Learner]:
-        """The learners as they are now."""
-        raise NotImplementedError
-
-    @property
-    def experts(self) -> Any:
-        """The experts that the columns of the only learner's coefficients belong to; None where there are none."""
-        return None
-
-    def set_learner(self, k: int, learner: Learner) -> None:
-        """Exchange learner k for one of the same kind."""
-        raise NotImplementedError
-
-    def _empty(self, n_features: int, dtype: Any, classes: np.ndarray, random_state: Any) -> None:
-        """Learners that have learned nothing, for the kernel that was chosen."""
-        raise NotImplementedError
+    experts: Any = None  # those that the columns of the only learner's coefficients belong to, where there are some
 
     def _start(self, X, targets, random_state, *, whole):
         self._kernel = self._new_kernel(X)
         self._empty(X.shape[1], X.dtype, targets.classes, random_state)
+
+
+def with_features(expansion: Expansion, n_new: int) -> Expansion:
+    """The same model with further features, which are zero in all its rows."""
+    rows = expansion.rows
+    return expansion._replace(rows=np.concatenate([rows, np.zeros((len(rows), n_new), rows.dtype)], axis=1))
 
 
 def _is_sound(model):
@@ -158,11 +152,11 @@ def _prediction_state(model):
     return {**kept_for_prediction(model), "_machines": list(map(trimmed_learner, model._machines))}
 
 
-class OneVsRestLearners(BudgetedClassifier):
+class OneVsRestLearners(PassParameters, BudgetedClassifier):
     """Base of classifiers made of one learner, or of one for each class against the rest.
 
     The learners of one-vs-rest learn the same rows with labels of their own, and each has the whole budget. Subclasses
-    define ``_new_parts`` and, where one learner may learn several classes together, ``_is_native``.
+    define ``_new_parts`` (those of a new learner) and, where one may learn several classes together, ``_is_native``.
 
     Parameters
     ----------
@@ -179,22 +173,10 @@ class OneVsRestLearners(BudgetedClassifier):
     _changed_in_place = ("_machines",)
     _machines: list[Learner]  # the list stays the same while a model learns row by row, unless a store has to grow
 
-    @property
-    def _is_native(self):
-        """Whether one learner learns several classes together."""
-        return False
+    _is_native: Any = False  # whether one learner learns several classes together
 
-    def _new_parts(self, loss, kernel, budget, capacity, random_state):
-        """The parts of a new learner."""
-        raise NotImplementedError
-
-    @property
-    def state(self):
-        return self._machines
-
-    @property
-    def learners(self):
-        return list(self._machines)
+    state = property(lambda self: self._machines)
+    learners = property(lambda self: list(self._machines))
 
     def set_learner(self, k, learner):
         self._machines = [*self._machines[:k], learner, *self._machines[k + 1 :]]  # another list: see `state`
@@ -212,12 +194,7 @@ class OneVsRestLearners(BudgetedClassifier):
     def _expansion(self):  # type: ignore[override]
         return joined([learner.expansion for learner in self._machines])
 
-    @property
-    def _dtype(self):
-        return self._machines[0].expansion.rows.dtype
-
-    def _coefficients(self):
-        return coefficients(self._expansion)
+    _dtype = property(lambda self: self._machines[0].expansion.rows.dtype)
 
     def _empty(self, n_features, dtype, classes, random_state):
         n_outputs = n_outputs_for(len(classes))

@@ -11,12 +11,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._locks import shared
 from frugalsvm.cells.changes.influence import losses_without
-from frugalsvm.cells.changes.mending import Settings, Staged, mended, solved_from_scratch, without_gaps
+from frugalsvm.cells.changes.left_out import left_out_after
+from frugalsvm.cells.changes.mending import (
+    Settings,
+    Staged,
+    closed,
+    gaps_of,
+    largest_residual,
+    mended,
+    solved_from_scratch,
+    without_gaps,
+)
 from frugalsvm.cells.changes.structure import NO_LEVEL, levels_of
 from frugalsvm.cells.codes import CodedCells
 from frugalsvm.cells.tree import cells_of
-from frugalsvm.estimators._cell_digests import digest_of, largest_residual
-from frugalsvm.estimators._closed_gaps import closed, gaps_of
 from frugalsvm.estimators._learned_rows import (
     ids_of,
     keep_sorted_ids,
@@ -26,13 +34,14 @@ from frugalsvm.estimators._learned_rows import (
     taken_sorted_ids,
     with_room,
 )
-from frugalsvm.estimators._left_out_changes import left_out_after
 from frugalsvm.estimators._public_trees import public_trees_after
-from frugalsvm.estimators.forget_reports import certificate, new_report, signed
+from frugalsvm.estimators.forget_reports import ReportsForgetting, certificate, digest_of_cells
 from frugalsvm.estimators.unchanged import prepare_to_learn, unchanged_on_error
 from frugalsvm.estimators.validation import parsed_bytes
 
 __all__ = ["ChangesRows"]
+
+_NOTHING: Any = np.empty(0, np.int64)
 
 
 class _Added(NamedTuple):
@@ -44,7 +53,7 @@ class _Added(NamedTuple):
     weights: np.ndarray | None
 
 
-class ChangesRows:
+class ChangesRows(ReportsForgetting):
     """`unlearn` and `update`, and `partial_fit` of subclasses; the rest of the estimator is in `local_machine.py`.
 
     Subclasses define ``_kept_targets`` (what is kept of targets (n_outputs, n)), ``_targets_kept`` (the other way
@@ -58,9 +67,6 @@ class ChangesRows:
         Ids of the rows that the model has, in the order of ``loo_scores_`` once the model has changed: numbers among
         the rows of `fit`, and those after that for rows that were added.
     structure_rows_ : ndarray of int
-        Ids of the rows that the trees were made of: if one of them is forgotten, a part of a tree is grown again.
-    forgotten_ : list of dict
-        A certificate for each call of `unlearn`: see :ref:`forgetting`.
     """
 
     _row_ids: np.ndarray
@@ -71,7 +77,6 @@ class ChangesRows:
     _first_batch_decides = True  # about gamma, C and trees, which depend on how rows come in batches
     _is_of_sample = False  # whether the trees were made of a sample that is not known any more
     _cells: Any
-    forgotten_: list[dict[str, Any]]
 
     # --- changes ----------------------------------------------------------------------------------------------
 
@@ -105,7 +110,7 @@ class ChangesRows:
             self._check_changes()
             places = self._places(X, y)
             if len(places):
-                digest = digest_of(self) if certify else None
+                digest = digest_of_cells(self) if certify else None
                 self._change(places, None, is_forgotten=True, digest=digest)
         return self
 
@@ -159,35 +164,17 @@ class ChangesRows:
         kept = self._row_targets[np.arange(len(rows)) * len(self._rows) // len(rows)]
         return rows, self._as_given(kept)
 
-    def _as_staged(self: Any) -> Staged:
-        """The rows as they are, without a change."""
-        nothing = np.empty(0, np.int64)
-        staged = Staged(self._rows, self._row_ids, None, self._row_weights, nothing, nothing)  # type: ignore[arg-type]
-        return self._with_targets(staged, self._row_targets)
+    def _as_staged(self: Any, gone=_NOTHING) -> Staged:
+        """The rows as they are, of which some may go."""
+        return self._with_targets(self._rows, self._row_ids, self._row_targets, self._row_weights, gone, _NOTHING)
 
     def _units_of_outputs(self: Any) -> np.ndarray:
         """What an error of 1 of each output is, in units of the targets."""
         return np.ones(len(self._cells[0].coef))
 
-    @shared
-    def forget_report(self: Any, key=None):
-        """A report on all that was forgotten since `fit`, for those who have asked for it.
-
-        Parameters
-        ----------
-        key : bytes or str, default=None
-            With a key, the report has a signature: the HMAC-SHA-256 of its content, which
-            `frugalsvm.estimators.forget_reports.is_signed_by` checks.
-
-        Returns
-        -------
-        dict
-            What JSON can hold: ``forgotten`` has the certificates, ``digest`` is that of the model as it is, and
-            "aggregates that stay" are what was computed from all rows at the first fit. See :ref:`forgetting`.
-        """
+    def _facts(self: Any) -> dict[str, Any]:
         self._check_row_ids()
-        facts = {"rows": len(self._rows), "structure": self._structure_kind(), "digest": digest_of(self)}
-        return signed(new_report(self, **facts), key)
+        return {"rows": len(self._rows), "structure": self._structure_kind(), "digest": digest_of_cells(self)}
 
     def _structure_kind(self: Any) -> str:
         if self.tree == "public":
@@ -205,7 +192,7 @@ class ChangesRows:
             X, targets, weights = self._more_examples(X, y, sample_weight)
             ids = self._n_ids + np.arange(len(X))
             self._n_ids += len(X)
-            self._change(np.empty(0, np.int64), self._added(ids, X, targets, weights))
+            self._change(_NOTHING, self._added(ids, X, targets, weights))
 
     def update(self: Any, ids, X, y, sample_weight=None):
         """Replace rows: what was known of these ids is forgotten, and the new rows have the same ids.
@@ -275,7 +262,7 @@ class ChangesRows:
         left_out = left_out_after(staged, kept_targets, (taken_sorted_ids(self), scores), trees, self._targets_kept)
         residual = None if digest is None else largest_residual(staged, trees, self._settings(staged, 0))
         gaps, gone_ids = gaps_of(len(staged.ids), gone), staged.ids[gone]
-        self._cells = [without_gaps(each.cells, staged.rows, gaps.places, gaps.moved) for each in trees]
+        self._cells = [without_gaps(each.cells, staged.rows, gaps) for each in trees]
         per_row = {"_rows": staged.rows, "_row_ids": staged.ids, "_row_targets": kept_targets}
         if staged.weights is not None:
             per_row["_row_weights"] = staged.weights
@@ -294,10 +281,7 @@ class ChangesRows:
     def _staged(self: Any, gone, added, levels):
         """All rows, ids, targets and weights while a change is made."""
         if added is None:
-            staged = Staged(
-                self._rows, self._row_ids, self._row_targets, self._row_weights, gone, np.empty(0, np.int64)
-            )
-            return self._with_targets(staged, self._row_targets), self._row_targets, levels
+            return self._as_staged(gone), self._row_targets, levels
         n_rows, n_new = len(self._rows), len(added.ids)
         rows = with_room(self, n_new)
         rows[n_rows:] = added.rows
@@ -309,10 +293,10 @@ class ChangesRows:
         if levels is not None:
             levels = np.hstack([levels, np.full((len(levels), n_new), NO_LEVEL, np.int8)])
         ids, new = np.concatenate([self._row_ids, added.ids]), n_rows + np.arange(n_new)
-        return self._with_targets(Staged(rows, ids, None, weights, gone, new), targets), targets, levels  # type: ignore[arg-type]
+        return self._with_targets(rows, ids, targets, weights, gone, new), targets, levels
 
-    def _with_targets(self: Any, staged: Staged, targets: np.ndarray) -> Staged:
-        return staged._replace(targets=lambda places: self._targets_kept(targets[places]))
+    def _with_targets(self: Any, rows, ids, targets, *others) -> Staged:
+        return Staged(rows, ids, lambda places: self._targets_kept(targets[places]), *others)
 
     def _mended(self: Any, staged: Staged, levels):
         """All trees after the change."""
@@ -361,7 +345,7 @@ class ChangesRows:
             "structure": self._structure_kind(),
         }
         if digest is not None:
-            facts.update({"digest before": digest, "digest after": digest_of(self), "residual": residual})
+            facts.update({"digest before": digest, "digest after": digest_of_cells(self), "residual": residual})
         return certificate(ids, **facts)
 
     # --- structure --------------------------------------------------------------------------------------------

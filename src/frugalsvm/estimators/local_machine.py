@@ -21,14 +21,14 @@ from frugalsvm.cells.tree import Tree, cells_of
 from frugalsvm.compiling.threads import row_blocks
 from frugalsvm.core.origin import some_rows
 from frugalsvm.estimators._learned_rows import forget_rows_learned, keep_learned
-from frugalsvm.estimators._local_batches import LearnsBatches
 from frugalsvm.estimators._local_saved import LOCAL
 from frugalsvm.estimators._public_trees import check_tree, grown_for, with_public_origin
-from frugalsvm.estimators.constraints import constraints, is_auto, one_of, optional, or_auto, positive, size
+from frugalsvm.estimators.constraints import is_auto, one_of, optional, or_auto, size
 from frugalsvm.estimators.fit_warnings import warn_if_coefficients_cancel
 from frugalsvm.estimators.local_changes import ChangesRows
+from frugalsvm.estimators.local_learner import LearnsBatches
 from frugalsvm.estimators.origin import absolute_rows, relative_rows
-from frugalsvm.estimators.parameters import learned
+from frugalsvm.estimators.parameters import learned, parameter, parameters
 from frugalsvm.estimators.progress import following
 from frugalsvm.estimators.protocol import Fits
 from frugalsvm.estimators.unchanged import forget_learned
@@ -64,14 +64,9 @@ def _a_number_of_trees(name: str, value: Any) -> None:
         raise ParameterError(name, value, f"an integer from 1 to {_MOST_TREES}")
 
 
-class LocalMachine(LearnsBatches, ChangesRows, Fits):
-    """Base of estimators that have a least-squares machine in every cell of some trees.
-
-    The model is ``_rows`` (as the kernel sees them) and ``_cells``, one for each tree. In a budget of bytes, these have
-    the rows that are kept, as codes, and ``_rows`` has none.
-
-    Subclasses define ``_examples_of`` (rows, targets (n_outputs, n), weights or None, of what users pass),
-    `targets_of`, `known_targets` and `take_left_out`.
+@parameters
+class LocalParameters:
+    """Parameters of machines in cells.
 
     Parameters
     ----------
@@ -114,6 +109,32 @@ class LocalMachine(LearnsBatches, ChangesRows, Fits):
         With 1, `fit` shows its progress in a line on standard error: cells, cells per second, time left.
     random_state : int, RandomState instance or None
         For the directions in which trees divide.
+    """
+
+    kernel: Any = "matern12"
+    gamma: float | str = "auto"
+    metric: Any = None
+    cell_size: int | str = parameter(default="auto", check=or_auto(_a_cell_size))
+    n_trees: Any = parameter(default=1, check=_a_number_of_trees)
+    tree: Any = "rows"
+    ranges: Any = None
+    budget: str | None = parameter(default=None, check=optional(size))
+    memory: Any = parameter(default="4GB", check=size)
+    copy_X: Any = parameter(default=True, check=one_of((True, False)))
+    device: Any = "cpu"
+    dtype: Any = parameter(default="float32", check=one_of(_TYPES))
+
+
+class LocalMachine(LearnsBatches, ChangesRows, LocalParameters, Fits):
+    """Base of estimators that have a least-squares machine in every cell of some trees.
+
+    The model is ``_rows`` (as the kernel sees them) and ``_cells``, one for each tree. In a budget of bytes, these have
+    the rows that are kept, as codes, and ``_rows`` has none.
+
+    Subclasses define ``_examples_of`` (rows, targets (n_outputs, n), weights or None, of what users pass);
+    ``targets_of(y, sample_weight)``, targets and weights of all rows, whose classes or scale the model takes;
+    ``known_targets(y)``, targets of some rows, when these are known; and ``take_left_out(scores, targets, weights)``,
+    which takes leave-one-out scores (n, n_outputs) of all rows.
 
     Attributes
     ----------
@@ -122,15 +143,6 @@ class LocalMachine(LearnsBatches, ChangesRows, Fits):
     n_cells_ : int
     """
 
-    _constraints = constraints(
-        C=or_auto(positive),
-        cell_size=or_auto(_a_cell_size),
-        n_trees=_a_number_of_trees,
-        budget=optional(size),
-        memory=size,
-        copy_X=one_of((True, False)),
-        dtype=one_of(_TYPES),
-    )
     _saved = LOCAL
     _rows: np.ndarray
     _cells: list[Cells] | list[CodedCells]
@@ -196,18 +208,6 @@ class LocalMachine(LearnsBatches, ChangesRows, Fits):
         return float(np.average(np.square(targets - scores).mean(axis=0), weights=weights))
 
     # Steps of a training whose rows are not all in one place: see `frugalsvm.estimators.local_learner`.
-
-    def targets_of(self, y, sample_weight):
-        """Targets (n_outputs, n), and weights or None, of all rows, whose classes or scale the model takes."""
-        raise NotImplementedError
-
-    def known_targets(self, y):
-        """Targets (n_outputs, n) of some rows, when the classes or the scale of all are known."""
-        raise NotImplementedError
-
-    def take_left_out(self, scores, targets, weights):
-        """Take leave-one-out scores (n, n_outputs) of all rows."""
-        raise NotImplementedError
 
     def look_back(self, rows, numbers, targets, weights):
         """Do what comes after training: rows, as the kernel sees them, are those with these numbers; None is all."""
@@ -305,9 +305,7 @@ class LocalMachine(LearnsBatches, ChangesRows, Fits):
         self._rows, self._cells, self.C_, self.cell_size_ = rows, cells, C, size
         warn_if_coefficients_cancel(self, cells)
 
-    @property
-    def _has_free_gamma(self) -> bool:
-        return is_auto(self.gamma) and "gamma" in self._kernel._fields
+    _has_free_gamma = property(lambda self: is_auto(self.gamma) and "gamma" in self._kernel._fields)
 
     def choose_strength(self, place, examples, tree, size) -> float:
         """C, and the kernel with its gamma, from leave-one-out errors where they are to be chosen."""

@@ -1,6 +1,6 @@
 """Least-squares support vector machines in cells, as a scikit-learn classifier."""
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, column_or_1d
@@ -11,10 +11,10 @@ from frugalsvm.core.outputs import n_outputs_for, signs
 from frugalsvm.estimators._base import ScoreClassifier, predicted_labels
 from frugalsvm.estimators._learned_rows import places_in
 from frugalsvm.estimators._local_saved import LOCAL
-from frugalsvm.estimators.constraints import constraints, one_of
+from frugalsvm.estimators.constraints import one_of, or_auto, positive
 from frugalsvm.estimators.fit_warnings import warn_if_poor_left_out
 from frugalsvm.estimators.local_machine import LocalMachine
-from frugalsvm.estimators.parameters import documented, keep_parameters
+from frugalsvm.estimators.parameters import estimator, parameter
 from frugalsvm.estimators.validation import classes_in, distinct_labels, encoded_labels
 from frugalsvm.persist.values import is_classes
 
@@ -38,7 +38,7 @@ def _are_wrong(scores, labels):
     return labels != (scores[:, 0] >= 0 if scores.shape[1] == 1 else scores.argmax(axis=1))
 
 
-@documented
+@estimator
 class LocalSVC(ScoreClassifier, LocalMachine):
     """Kernel machines in the cells of a balanced tree: for tables of up to tens of millions of rows.
 
@@ -85,33 +85,8 @@ class LocalSVC(ScoreClassifier, LocalMachine):
     True
     """
 
-    _constraints = constraints(calibrate=one_of(("platt", "spline", "isotonic", None)))
-
-    def __init__(
-        self,
-        C: float | str = "auto",
-        *,
-        kernel="matern12",
-        gamma: float | str = "auto",
-        metric: Any = None,
-        degree=3,
-        coef0=1.0,
-        cell_size: int | str = "auto",
-        n_trees=1,
-        tree="rows",
-        ranges: Any = None,
-        class_weight: Any = None,
-        calibrate: str | None = "spline",
-        budget: str | None = None,
-        memory="4GB",
-        copy_X=True,
-        device="cpu",
-        dtype="float32",
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
-    ):
-        keep_parameters(self, locals())
+    C: float | str = parameter(default="auto", check=or_auto(positive), kw_only=False)
+    calibrate: str | None = parameter(default="spline", check=one_of(("platt", "spline", "isotonic", None)))
 
     _saved = LOCAL._replace(required={**LOCAL.required, "classes_": is_classes}, is_sound=_is_sound)
 
@@ -121,7 +96,7 @@ class LocalSVC(ScoreClassifier, LocalMachine):
             labels = self._with_announced(labels)
         return X, self._taken(labels), weights
 
-    _announced: Any = None  # all classes that will ever come, while the first batch is learned
+    _announced = cast(Any, None)  # all classes that will ever come, while the first batch is learned
 
     def _with_announced(self, labels):
         """The same labels among all classes that were announced."""
@@ -236,10 +211,4 @@ class LocalSVC(ScoreClassifier, LocalMachine):
 
         self._calibrate_left_out(scores, labels_of, weights)
 
-    # --- scores ---------------------------------------------------------------------------------------------
-
-    def _scores(self, X):
-        return self.scores_of(X)
-
-    def _device_scores(self, X, arrays):
-        return self.scores_of(X, arrays)
+    _scores = _device_scores = LocalMachine.scores_of

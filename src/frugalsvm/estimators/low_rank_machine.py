@@ -1,8 +1,9 @@
 """What ASSET's classifier and regressor share: parameters, batch training, streams, scores."""
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -11,32 +12,32 @@ from sklearn.utils.validation import check_is_fitted
 from frugalsvm.arrays.namespace import HOST, arrays_on, best_device
 from frugalsvm.arrays.sources import dense_rows
 from frugalsvm.compiling.threads import blas_threads
-from frugalsvm.estimators._asset_path import PathOfC
 from frugalsvm.estimators._asset_saved import LOW_RANK
-from frugalsvm.estimators._maps import LANDMARKS, MAP_CONSTRAINTS, check_map, landmark_rows
 from frugalsvm.estimators._scoring import rows_to_score
 from frugalsvm.estimators.calibrated import n_held_out
-from frugalsvm.estimators.constraints import constraints, count, is_auto, non_negative, optional, size
+from frugalsvm.estimators.constraints import count, is_auto, non_negative, optional, size
+from frugalsvm.estimators.feature_maps import HasFeatureMap, new_generator
 from frugalsvm.estimators.fit_warnings import warn_at_limit, warn_if_above
 from frugalsvm.estimators.origin import absolute_rows
-from frugalsvm.estimators.parameters import learned
+from frugalsvm.estimators.parameters import learned, parameter, parameters
 from frugalsvm.estimators.progress import following
 from frugalsvm.estimators.protocol import Fits
 from frugalsvm.estimators.unchanged import forget_learned
-from frugalsvm.estimators.validation import AS_IT_IS, parsed_bytes
+from frugalsvm.estimators.validation import AS_IT_IS, check_count, is_path, parsed_bytes, values_of_path
+from frugalsvm.exceptions import ParameterError
 from frugalsvm.lowrank.backends.compiled import CompiledStorage
 from frugalsvm.lowrank.backends.torch import TorchStorage, device_values
-from frugalsvm.lowrank.continuation import certified, solve
+from frugalsvm.lowrank.continuation import Solution, certified, solve
+from frugalsvm.lowrank.cross_validation import cross_validated
 from frugalsvm.lowrank.epochs import run_epochs
 from frugalsvm.lowrank.losses import losses_for
-from frugalsvm.lowrank.maps import MapPlan, linear_values, map_bytes, n_candidates, raw_weights, width_of
+from frugalsvm.lowrank.maps import linear_values, map_bytes, raw_weights, width_of
 from frugalsvm.lowrank.nystroem import Nystroem
-from frugalsvm.lowrank.passes import Passes
 from frugalsvm.lowrank.stream import nothing_yet, with_weight
 from frugalsvm.lowrank.subgradient import STEP
-from frugalsvm.lowrank.training import Data, Watcher, new_training, validation_scores
+from frugalsvm.lowrank.training import Data, Training, Watcher, new_training, solve_path, validation_scores
 
-__all__ = ["NEWTON_STEPS", "SOLVERS", "LowRankMachine", "new_generator"]
+__all__ = ["NEWTON_STEPS", "SOLVERS", "LowRankMachine"]
 
 SOLVERS = ("newton", "asset", "asset*")
 NEWTON_STEPS, _EPOCHS = 30, 20  # unless max_iter says otherwise
@@ -55,12 +56,32 @@ def _tell(machine, progress, problem, point, step):
     progress.advance(1, f"objective {objective:.4g} on {problem.n_rows:,} rows, {promised:.2g} of it in reach")
 
 
-def new_generator(random_state):
-    """A generator whose seed is the next number of a random state."""
-    return np.random.default_rng(random_state.randint(2**31))
+class _Comparison(NamedTuple):
+    """What is known of values of C."""
+
+    scores: list  # for each: scores of rows that were not learned, with their targets and weights
+    starts: list  # parameters to start from with all rows, or None
+    results: dict[str, np.ndarray]
+    n_iter: int
 
 
-class LowRankMachine(PathOfC, Fits):
+@parameters
+class LowRankParameters:
+    """Parameters of low-rank machines.
+
+    Parameters
+    ----------
+    memory : str
+        On the CPU: limit for features and what is computed from them. If all features take more, they are computed
+        again in every pass, which takes several times as long.
+    """
+
+    max_iter: Any = parameter(default=None, check=optional(count()))
+    tol: Any = parameter(default=5e-3, check=non_negative)
+    memory: Any = parameter(default="4GB", check=size)
+
+
+class LowRankMachine(LowRankParameters, HasFeatureMap, Fits):
     """Base of estimators that are linear in Nystroem or Fourier features, learned in batch or as a stream.
 
     The model is ``_map`` and ``_weights``, an output's weights and intercept in each row. Of a stream, ``_steps`` is
@@ -70,41 +91,21 @@ class LowRankMachine(PathOfC, Fits):
     Subclasses define ``_for_classes``, ``_examples_of``, ``_n_outputs``, ``_targets`` (those of the solver) and
     ``quality``.
 
-    Parameters
-    ----------
-    feature_map : {"nystroem", "fourier"}
-        Kernel values with some rows of the data, the landmarks, whitened; or random Fourier features (of kernels of
-        differences), which need no data at all but more components for the same accuracy.
-    n_components : int
-        Number of landmarks or of Fourier features. More are more accurate; time and memory are proportional to it, with
-        a cubic part that shows from a few thousand on.
-    kernel : str, KernelSum or callable
-        Kernel, see :ref:`kernels`; a `KernelSum` of several; or a function ``kernel(A, B)`` of your own that returns
-        the values of all pairs of rows.
-    rank : int
-        Maximum number of features that the Nystroem map keeps, those with the largest eigenvalues.
-    eigenvalue_threshold : float
-        It keeps those above this share of the largest eigenvalue. Kernel values are float32: far below that, features
-        are rounding errors.
-    structured : bool or "auto"
-        Whether Fourier features use Hadamard transforms instead of a matrix product: as accurate, and several times
-        faster for wide rows. "auto" takes the faster.
-    memory : str
-        On the CPU: limit for features and what is computed from them. If all features take more, they are computed
-        again in every pass, which takes several times as long.
-
     Attributes
     ----------
+    suboptimality_bound_ : float
+        How far it may be above the optimum of the same features, by duality: the truth is often a tenth of that. A
+        smaller ``tol`` makes both smaller.
+    coef_ : ndarray of shape (n_outputs, n_map_features)
     rank_ : int
-        Number of features.
     """
-
-    _constraints = constraints(**MAP_CONSTRAINTS, max_iter=optional(count()), tol=non_negative, memory=size)
 
     # What only some estimators have a parameter for
     C: Any = 1.0
     alpha: Any = None
-    solver, fit_intercept, average, early_stopping = "newton", True, False, False
+    cv: Any = None
+    average: Any = False
+    solver, fit_intercept, early_stopping = "newton", True, False
     device, dtype, memory_limit, metric = "cpu", "float32", None, None
 
     _saved = LOW_RANK
@@ -116,10 +117,8 @@ class LowRankMachine(PathOfC, Fits):
     _first: tuple | None
     _n_iter: int
     _n_fitted: int
-    _in_float32 = True
     _narrowing = 1.5
     _calibrates = False  # with the validation rows
-    _landmarks: tuple[str, ...] = LANDMARKS  # ways to find them
     _changed_in_place = ("_steps", "_rng")
 
     @property
@@ -137,10 +136,6 @@ class LowRankMachine(PathOfC, Fits):
         return HOST if self._device() == "cpu" else arrays_on(self._device(), tf32=self.dtype == "tf32")
 
     # --- parameters -----------------------------------------------------------------------------------------
-
-    def _check_params(self):
-        super()._check_params()
-        check_map(self.feature_map, self.kernel, self.landmarks, self.structured, self._landmarks)
 
     def _holds_out(self):
         return self.early_stopping or (self._is_path() and self.cv is None)
@@ -184,14 +179,6 @@ class LowRankMachine(PathOfC, Fits):
         """In units of which losses are smoothed."""
         return 1.0
 
-    def map_plan(self):
-        """How the feature map is made."""
-        names = ("feature_map", "n_components", "landmarks", "eigenvalue_threshold", "rank", "structured")
-        values = {name: getattr(self, name) for name in names}
-        if not isinstance(self.landmarks, str):
-            values |= {"landmarks": "uniform", "n_components": len(self.landmarks)}
-        return MapPlan(kernel=self._kernel, n_features=self._width, **values)
-
     def _look_back(self, X, y, weights):
         """What there is to say after `fit`."""
 
@@ -231,33 +218,87 @@ class LowRankMachine(PathOfC, Fits):
         n_rows = X.shape[0]
         if not n_rows:
             raise ValueError("All weights are zero: there is nothing to learn.")
-        candidates = self._candidates(n_rows, lambda index: dense_rows(X[index]))
+        candidates = self._candidates(n_rows, lambda index: dense_rows(X[index]), self._rng)
         self._fit_data(Data(lambda: iter((X,)), X, targets, weights), candidates, unit)
-
-    def _candidates(self, n_rows, rows_at):
-        """Rows that landmarks are made from: drawn among all, or passed by users."""
-        if not isinstance(self.landmarks, str):
-            return self.given_landmarks()
-        n_drawn = n_candidates(self.landmarks, self.n_components, n_rows)
-        return rows_at(self._rng.choice(n_rows, n_drawn, replace=False))
-
-    def given_landmarks(self):
-        """Landmarks that users pass, as the kernel sees them."""
-        return self._as_seen(landmark_rows(self, self.landmarks), np.float32)
 
     def _fit_data(self, data, candidates, unit):
         arrays = self._arrays()
         is_host, sparse = arrays is HOST, data.X is not None and not isinstance(data.X, np.ndarray)
-        self._map = self._new_map(candidates, sparse, for_device=not is_host)
+        self._map = self._new_map(candidates, sparse, self._rng, for_device=not is_host)
         follows = following(self, None, "steps", has_model=False)
         with blas_threads(None) if is_host else nullcontext(), arrays.products(), follows as progress:
             self._n_iter = self._train(self._storage(arrays), data, unit, progress)
         self._n_fitted, self.n_iter_ = data.n_rows, self._n_iter
 
-    def _new_map(self, candidates, sparse, *, for_device=False):
-        with blas_threads(None):
-            passes = Passes(self._threads())
-            return self.map_plan().new(candidates, self._rng, sparse=sparse, for_device=for_device, passes=passes)
+    # --- a list of C: the best value by validation rows or by cross-validation -------------------------------
+
+    def _is_path(self) -> bool:
+        return is_path(self.C)
+
+    def _all_C(self) -> list[float]:
+        """The values of C in increasing order."""
+        if not self._is_path():
+            return [getattr(self, "C_", 1.0) if is_auto(self.C) else self.C]
+        return values_of_path(self.C)
+
+    def _check_path(self) -> None:
+        if self._is_path() and self.solver != "newton":
+            raise ValueError(f"A list of C needs solver='newton', not {self.solver!r}.")
+        if self.cv is None:
+            return
+        check_count("cv", self.cv)
+        if self.cv < 2:
+            raise ParameterError("cv", self.cv, "None, or a number of folds, 2 or more")
+        if not self._is_path():
+            raise ValueError(f"cv={self.cv} compares values of C: pass a list of them, such as C=[0.1, 1, 10].")
+
+    def _best_of_path(self, training: Training) -> tuple[Solution, int]:
+        """The solution for the best value of C with all rows, and the number of steps on the way."""
+        penalties = [self.penalty_for(C, training.problem.n_rows) for C in self._all_C()]
+        found = (self._on_validation_rows if self.cv is None else self._by_folds)(training, penalties)
+        best = self.take_best(found.scores, found.results)
+        C = self._all_C()[best]
+        self._calibrate_with(*found.scores[best])
+        whole = training.whole._replace(penalty=self.penalty_for(C, training.whole.n_rows))
+        solution = solve(whole, training.sample, training.options, self._rng, start=found.starts[best])
+        return solution, found.n_iter or solution.n_iter
+
+    def take_best(self, scores: Sequence[tuple], results: dict[str, np.ndarray]) -> int:
+        """Take the value of C that is best by scores, targets and weights of rows that were not learned.
+
+        Returns its place in the list; ``path_`` has all results.
+        """
+        qualities = [self.quality(*each) for each in scores]
+        best = int(np.argmax(qualities))
+        if self._is_path():
+            self.C_ = self._all_C()[best]
+            self.path_ = {"C": np.array(self._all_C()), "validation_score": np.array(qualities), **results}
+        return best
+
+    def figures_of(self, solutions: Sequence[Solution]) -> dict[str, np.ndarray]:
+        """Objectives and bounds of the solutions for all values of C, for ``path_``."""
+        return {
+            "objective": np.array([self.objective_of(each.objectives) for each in solutions]),
+            "suboptimality_bound": np.array([self.objective_of(each.objectives - each.bounds) for each in solutions]),
+        }
+
+    def _on_validation_rows(self, training, penalties) -> _Comparison:
+        solutions = solve_path(training, penalties, self._rng)
+        scores = [validation_scores(training, each.parameters) for each in solutions]
+        n_iter = sum(each.n_iter for each in solutions)
+        return _Comparison(scores, [each.parameters for each in solutions], self.figures_of(solutions), n_iter)
+
+    def _by_folds(self, training, penalties) -> _Comparison:
+        """By scores out of their folds: rows are in a random order, or in the order in which they are read."""
+        problem = training.whole
+        if problem.n_rows < self.cv:
+            raise ValueError(f"cv={self.cv} folds need at least as many rows, but n_samples = {problem.n_rows}.")
+        folds = np.arange(problem.n_rows) % self.cv
+        targets, weights = (problem.arrays.host(each) for each in (problem.targets, problem.weights))
+        found = cross_validated(problem, training.options, folds, penalties, self._rng, self._threads())
+        return _Comparison([(each, targets, weights) for each in found], [None] * len(penalties), {}, 0)
+
+    # --- solving --------------------------------------------------------------------------------------------
 
     def _storage(self, arrays):
         """Where features are kept in training."""
@@ -354,7 +395,7 @@ class LowRankMachine(PathOfC, Fits):
 
     @learned
     def coef_(self):
-        """Weights of the features, shape (n_outputs, n_features of the map)."""
+        """Weights of the features."""
         return self._weights[:, :-1].copy()
 
     intercept_ = learned(lambda self: self._weights[:, -1].copy(), doc="Intercepts, shape (n_outputs,).")

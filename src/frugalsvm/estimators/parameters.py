@@ -1,22 +1,93 @@
-"""What estimators share of their constructors and docstrings, so that each parameter is described once.
+"""Constructors and docstrings of estimators, so that each parameter is declared and described once.
+
+What is annotated in the body of a class under `parameters` is a parameter: its name, type and default, what it may be
+(`frugalsvm.estimators.constraints`), and whether it can be passed by its position. Bases of estimators share such
+classes. One under `estimator` gets a constructor of all parameters in its bases, which type checkers know as well; a
+nearer declaration takes precedence.
 
 The docstring of a base class describes the parameters and attributes that its subclasses have in common. `documented`
 adds them to the docstring of an estimator: parameters in the order of the constructor and with its defaults, attributes
-where a line consists of their names. What an estimator describes itself takes precedence. One that is made after
-another (``_ordinary``, on many machines) takes what neither it nor its bases describe from that.
+where a line consists of their names. An attribute without a text has that of its property. What an estimator describes
+itself takes precedence. One that is made after another (``_ordinary``, on many machines) takes what neither it nor its
+bases describe from that.
 """
 
+import dataclasses
 import inspect
 import re
+from collections.abc import Callable
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar, dataclass_transform
 
 from sklearn.utils.validation import check_is_fitted
 
-__all__ = ["documented", "keep_parameters", "learned"]
+__all__ = ["documented", "estimator", "fixed", "keep_parameters", "learned", "parameter", "parameters"]
 
 _Estimator = TypeVar("_Estimator", bound=type)
+# The order of constructors: what an estimator declares itself, the kernel, what it shares with its family, and these.
+_KERNEL = ("kernel", "gamma", "metric", "degree", "coef0")
+_LAST = ("max_iter", "shuffle", "class_weight", "warm_start", "calibrate", "n_jobs", "verbose", "random_state")
 _SECTION = re.compile(r"^(Parameters|Attributes)\n-+$(.*?)(?=\n\n\w[\w ]*\n-+$|\Z)", re.DOTALL | re.MULTILINE)
+
+
+class _Declared(NamedTuple):
+    default: Any
+    check: Callable[[str, Any], Any] | None = None
+    kw_only: bool = True
+    init: bool = True
+
+
+def parameter(*, default: Any, check: Callable[[str, Any], Any] | None = None, kw_only: bool = True) -> Any:
+    """A parameter with a constraint, or one that can be passed by its position."""
+    return _Declared(default, check, kw_only)
+
+
+def fixed(value: Any, *, init: Literal[False] = False) -> Any:
+    """What bases have a parameter for, and this class does not."""
+    return _Declared(value, init=init)
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(parameter, fixed))
+def parameters(cls: _Estimator) -> _Estimator:
+    """A class whose annotated attributes are parameters of estimators that inherit it."""
+    own: Any = cls
+    own._declared = {}
+    for name, kind in inspect.get_annotations(cls).items():
+        if not (name.startswith("_") or name.endswith("_")):
+            value = vars(cls)[name]
+            declared = value if isinstance(value, _Declared) else _Declared(value)
+            own._declared[name] = kind, declared
+            setattr(cls, name, declared.default)
+    checks = {name: each.check for name, (_, each) in own._declared.items() if each.check is not None}
+    own._constraints = {**vars(cls).get("_constraints", {}), **checks}
+    return cls
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(parameter, fixed))
+def estimator(cls: _Estimator) -> _Estimator:
+    """An estimator with a constructor of all its parameters, which its docstring describes."""
+    own: Any = parameters(cls)
+    found: dict[str, tuple[Any, _Declared]] = {}
+    for each in cls.__mro__:
+        for name, declared in vars(each).get("_declared", {}).items():
+            found.setdefault(name, declared)
+    fields = [
+        (name, kind, dataclasses.field(default=each.default, kw_only=each.kw_only))
+        for name, (kind, each) in sorted(found.items(), key=lambda item: _rank(item[0], own._declared))
+        if each.init
+    ]
+    init: Any = vars(dataclasses.make_dataclass(cls.__name__, fields, repr=False, eq=False))["__init__"]
+    init.__annotations__ = {name: kind for name, kind, _ in fields if kind is not Any}
+    own.__init__ = init
+    return documented(cls)
+
+
+def _rank(name: str, own: Any) -> tuple[int, int]:
+    if name in _KERNEL:
+        return 1, _KERNEL.index(name)
+    if name in _LAST:
+        return 3, _LAST.index(name)
+    return (0, 0) if name in own else (2, 0)
 
 
 def keep_parameters(estimator: Any, arguments: dict[str, Any]) -> None:
@@ -28,6 +99,10 @@ def keep_parameters(estimator: Any, arguments: dict[str, Any]) -> None:
 
 class learned(property):
     """A property of what was learned: reading it before `fit` is scikit-learn's `NotFittedError`."""
+
+    def __init__(self, fget: Callable[[Any], Any], doc: str | None = None):
+        super().__init__(fget)
+        self.__doc__ = doc or fget.__doc__  # which Python 3.11 has in properties only, not in what inherits them
 
     def __get__(self, estimator: Any, owner: Any = None) -> Any:
         if estimator is not None:
@@ -61,8 +136,17 @@ def _parameters(cls: Any) -> list[str]:
 def _attributes(cls: type, body: str) -> list[str]:
     found: list[str] = []
     for entry in _entries(body):
-        found += [entry] if " : " in entry else [_described(cls, name) for name in entry.split(", ")]
+        named = [entry] if " : " in entry else [_described(cls, name) for name in entry.split(", ")]
+        found += [_with_text(cls, each) for each in named]
     return found
+
+
+def _with_text(cls: type, entry: str) -> str:
+    """The entry of an attribute; where it has no text, with that of the property."""
+    known = getattr(cls, entry.split(" : ")[0], None)
+    if "\n" in entry or not isinstance(known, property) or known.__doc__ is None:
+        return entry
+    return f"{entry}\n    {inspect.cleandoc(known.__doc__)}"
 
 
 def _described(cls: type, name: str) -> str:

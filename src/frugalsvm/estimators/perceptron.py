@@ -1,19 +1,21 @@
 """The budgeted kernel perceptrons as a scikit-learn classifier."""
 
+from typing import Any
+
 from frugalsvm.budgeted.norm_constraint import Unconstrained
 from frugalsvm.budgeted.sgd import Parts
 from frugalsvm.budgeted.strategies import MULTI_CLASS, STRATEGIES, new_strategy
 from frugalsvm.core.schedules import new_schedule
-from frugalsvm.estimators.constraints import constraints, non_negative, one_of, optional, positive
+from frugalsvm.estimators.constraints import non_negative, one_of, optional, positive
 from frugalsvm.estimators.learner import OneVsRestLearners
-from frugalsvm.estimators.parameters import documented, keep_parameters
+from frugalsvm.estimators.parameters import estimator, parameter
 
 __all__ = ["BudgetedPerceptron"]
 
 IN_SPAN = 0.02**2  # without a threshold, examples so near to the span are in it
 
 
-@documented
+@estimator
 class BudgetedPerceptron(OneVsRestLearners):
     """Kernel perceptron with a fixed number of support vectors, by one of nine strategies.
 
@@ -88,37 +90,12 @@ class BudgetedPerceptron(OneVsRestLearners):
     True
     """
 
-    _constraints = constraints(
-        strategy=one_of(STRATEGIES),
-        margin=one_of((0, 1)),
-        threshold=optional(non_negative),
-        eta0=positive,
-        alpha=non_negative,
-    )
-
-    def __init__(
-        self,
-        strategy="random",
-        budget: int | str | None = 500,
-        *,
-        margin=0,
-        threshold=None,
-        eta0=1.0,
-        alpha=1e-4,
-        kernel="rbf",
-        gamma: float | str = "scale",
-        degree=3,
-        coef0=1.0,
-        max_iter=1,
-        shuffle=True,
-        class_weight=None,
-        warm_start=False,
-        calibrate=None,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
-    ):
-        keep_parameters(self, locals())
+    strategy: Any = parameter(default="random", check=one_of(STRATEGIES), kw_only=False)
+    budget: int | str | None = parameter(default=500, kw_only=False)
+    margin: Any = parameter(default=0, check=one_of((0, 1)))
+    threshold: Any = parameter(default=None, check=optional(non_negative))
+    eta0: Any = parameter(default=1.0, check=positive)
+    alpha: Any = parameter(default=1e-4, check=non_negative)
 
     def _check_params(self):
         super()._check_params()
@@ -126,9 +103,7 @@ class BudgetedPerceptron(OneVsRestLearners):
             able = " and ".join(repr(name) for name, strategy in STRATEGIES.items() if strategy.has_threshold)
             raise ValueError(f"threshold is for {able}, not for {self.strategy!r}.")
 
-    @property
-    def _is_native(self):
-        return self.strategy in MULTI_CLASS
+    _is_native = property(lambda self: self.strategy in MULTI_CLASS)
 
     def _new_parts(self, loss, kernel, budget, capacity, random_state):
         seed = random_state.randint(2**31)

@@ -16,26 +16,16 @@ __all__ = ["Fits", "FitsAndFollows"]
 
 
 class Fits(KernelEstimator):
-    """Base of estimators with `fit`.
+    """Base of estimators with `fit`; subclasses define
 
-    Subclasses define ``_examples_of``, ``_outputs``, ``_start`` and ``_learn_all``.
+    ``_examples_of(X, y, sample_weight, *, first)``       rows, targets, and weights or None, of what users pass: the
+                                                          first ones, or more for the same model
+    ``_outputs(targets, weights, *, whole)``              signs of classes or values (n_outputs, n), for all that is
+                                                          chosen or learned from the first rows
+    ``_start(X, targets, random_state, *, whole)``        takes the kernel from rows in the metric, and makes a model
+                                                          that has learned nothing
+    ``_learn_all(X, targets, weights, random_state)``     what `fit` learns, from rows as the kernel sees them
     """
-
-    def _examples_of(self, X, y, sample_weight, *, first: bool) -> tuple[Any, Any, Any]:
-        """Rows, targets, and weights or None, of what users pass: the ``first`` ones, or more for the same model."""
-        raise NotImplementedError
-
-    def _outputs(self, targets, weights, *, whole: bool) -> Any:
-        """Signs of classes or values (n_outputs, n), for all that is chosen or learned from the first rows."""
-        raise NotImplementedError
-
-    def _start(self, X, targets, random_state, *, whole: bool) -> None:
-        """Take the kernel from rows in the metric, and be a model that has learned nothing."""
-        raise NotImplementedError
-
-    def _learn_all(self, X, targets, weights, random_state) -> None:
-        """What `fit` learns, from rows as the kernel sees them."""
-        raise NotImplementedError
 
     @with_callbacks
     def fit(self, X, y, sample_weight=None):
@@ -99,16 +89,13 @@ class Fits(KernelEstimator):
 class FitsAndFollows(Fits):
     """Base of estimators that learn streams as well.
 
-    Subclasses define ``_learn_next`` and a ``partial_fit`` that calls ``_partial_fit``.
+    Subclasses define ``_learn_next(X, targets, weights, *, first)``, which learns a batch in its order from rows as the
+    kernel sees them, and a ``partial_fit`` that calls ``_partial_fit``.
     """
 
     def _next_examples(self, X, y, sample_weight, *, first: bool) -> tuple[Any, Any, Any]:
         """The examples of a batch of a stream."""
         return self._examples_of(X, y, sample_weight, first=first)
-
-    def _learn_next(self, X, targets, weights, *, first: bool) -> None:
-        """Learn a batch in its order, from rows as the kernel sees them."""
-        raise NotImplementedError
 
     def _partial_fit(self, X, y, sample_weight, **announced: Any):
         with unchanged_on_error(self) as attempt:

@@ -1,17 +1,19 @@
 """The tracking algorithms as a scikit-learn classifier."""
 
+from typing import Any
+
 from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.core.rng import new_rng
 from frugalsvm.dual.online import new_work
 from frugalsvm.dual.tracking import make_rounds, mean_of_round, new_tracking
-from frugalsvm.estimators.constraints import constraints, count
+from frugalsvm.estimators.constraints import count
 from frugalsvm.estimators.dual import DualClassifier, with_learner
-from frugalsvm.estimators.parameters import documented, keep_parameters, learned
+from frugalsvm.estimators.parameters import estimator, learned, parameter
 
 __all__ = ["TrackingSVC"]
 
 
-@documented
+@estimator
 class TrackingSVC(DualClassifier):
     """Approximate incremental SVM: close to the optimum after every example, by a constant number of steps for each.
 
@@ -69,36 +71,13 @@ class TrackingSVC(DualClassifier):
     True
     """
 
-    _constraints = constraints(n_steps=count())
+    n_steps: Any = parameter(default=10, check=count(), kw_only=False)
+    C: Any = parameter(default=1.0, kw_only=False)
+    process: Any = True
+    average: Any = True
+    cached: Any = False
+    batch: Any = False
     _saved = with_learner("tracking")
-
-    def __init__(
-        self,
-        n_steps=10,
-        C=1.0,
-        *,
-        process=True,
-        average=True,
-        cached=False,
-        batch=False,
-        kernel="rbf",
-        gamma: float | str = "scale",
-        degree=3,
-        coef0=1.0,
-        selection="random",
-        pool_size=50,
-        n_selected=None,
-        cache_size: float = 200,
-        max_iter=1,
-        shuffle=True,
-        class_weight=None,
-        warm_start=False,
-        calibrate=None,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
-    ):
-        keep_parameters(self, locals())
 
     def _check_params(self):
         super()._check_params()
@@ -134,9 +113,7 @@ class TrackingSVC(DualClassifier):
         coef = super()._slot_coefficients()
         return mean_of_round(self._learner, coef) if self.average else coef
 
-    @property
-    def _keeps_all(self):
-        return not self.cached
+    _keeps_all = property(lambda self: not self.cached)
 
     @property
     def normalized_gap_(self):

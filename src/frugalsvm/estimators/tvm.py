@@ -1,11 +1,12 @@
 """The Twin Vector Machine as a scikit-learn classifier."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.compiling.threads import Threads, blas_threads, thread_count
 from frugalsvm.core.capabilities import check_kernel
-from frugalsvm.core.expansion import coefficients
 from frugalsvm.core.outputs import joined, n_outputs_for, signs
 from frugalsvm.estimators._base import OnlineClassifier
 from frugalsvm.estimators._saved import (
@@ -16,9 +17,10 @@ from frugalsvm.estimators._saved import (
     expansion_is_sound,
     predictor_saved,
 )
-from frugalsvm.estimators.constraints import constraints, count, one_of, optional, positive
+from frugalsvm.estimators.constraints import count, one_of, optional, positive
+from frugalsvm.estimators.kernel_model import PassParameters
 from frugalsvm.estimators.origin import absolute_rows
-from frugalsvm.estimators.parameters import documented, keep_parameters, learned
+from frugalsvm.estimators.parameters import estimator, learned, parameter
 from frugalsvm.exact.kkt import violation
 from frugalsvm.exact.tvm import learn, new_cache
 from frugalsvm.exact.twins import TVM, new_twins
@@ -49,8 +51,8 @@ def _twins_are_sound(twins, cache, budget):
     return bool(right) and all(bool((each >= 0).all()) for each in weights)
 
 
-@documented
-class TVMClassifier(OnlineClassifier):
+@estimator
+class TVMClassifier(PassParameters, OnlineClassifier):
     """Twin Vector Machine: an SVM on a fixed number of summarizing vectors, exactly optimal on them at every moment.
 
     Keeps ``budget`` *twin vectors*. Each stands for a number of positive and a number of negative examples near it, and
@@ -88,17 +90,14 @@ class TVMClassifier(OnlineClassifier):
     classes_
     twin_vectors_ : ndarray of shape (n_twins, n_features), or a list of one for each class
     twin_weights_ : ndarray of shape (n_twins, 2), or a list of one for each class
-        How much of the negative and of the positive examples each twin stands for.
     support_vectors_ : ndarray of shape (n_twins, n_features)
         The twins of all outputs.
     dual_coef_ : ndarray of shape (1, n_twins) or (n_classes, n_twins)
     intercept_ : ndarray
-        The bias of each output.
     kkt_violation_ : float
         How much the optimality conditions are violated on the twins, at most: by how much a decision value is not what
         is demanded of it, plus by how much the coefficients do not sum to zero.
     drift_ : float
-        The largest rounding error of a kept decision value that was found and removed.
     n_margin_, n_passed_, n_removed_, n_merged_, n_ignored_ : ndarray of int
         For each output: twins exactly on the margin; examples that were too far from the boundary; twins that left;
         merges; examples for which no merge was acceptable.
@@ -131,15 +130,13 @@ class TVMClassifier(OnlineClassifier):
     True
     """
 
-    _constraints = constraints(
-        budget=count(2),
-        C=positive,
-        m1=positive,
-        m2=positive,
-        merge_space=one_of(MERGE_SPACES),
-        one_sided=one_of((True, False)),
-        reject=optional(positive),
-    )
+    budget: Any = parameter(default=100, check=count(2), kw_only=False)
+    C: Any = parameter(default=100.0, check=positive, kw_only=False)
+    m1: Any = parameter(default=1.0, check=positive)
+    m2: Any = parameter(default=2.0, check=positive)
+    merge_space: Any = parameter(default="input", check=one_of(MERGE_SPACES))
+    one_sided: Any = parameter(default=True, check=one_of((True, False)))
+    reject: float | None = parameter(default=0.2, check=optional(positive))
     _first_dtype = np.float64
     _changed_in_place = ("_twins",)
 
@@ -147,31 +144,6 @@ class TVMClassifier(OnlineClassifier):
         {**CLASSIFIER, "_twins": parts("twins"), "_caches": parts("kernel-rows")},
         OPTIONAL, _is_sound, check_loaded_parameters, as_predictor, predictor_saved(),
     )  # fmt: skip
-
-    def __init__(
-        self,
-        budget=100,
-        C=100.0,
-        *,
-        m1=1.0,
-        m2=2.0,
-        merge_space="input",
-        one_sided=True,
-        reject: float | None = 0.2,
-        kernel="rbf",
-        gamma: float | str = "scale",
-        degree=3,
-        coef0=1.0,
-        max_iter=1,
-        shuffle=True,
-        class_weight=None,
-        warm_start=False,
-        calibrate=None,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
-    ):
-        keep_parameters(self, locals())
 
     def _check_params(self):
         super()._check_params()
@@ -232,9 +204,6 @@ class TVMClassifier(OnlineClassifier):
             return self._predictor.expansion()
         return joined([twins.state.points for twins in self._twins])
 
-    def _coefficients(self):
-        return coefficients(self._expansion)
-
     @learned
     def intercept_(self):
         """The bias of each output."""
@@ -254,7 +223,7 @@ class TVMClassifier(OnlineClassifier):
 
     @property
     def twin_weights_(self):
-        """Weights of the negative and of the positive examples that each twin stands for."""
+        """How much of the negative and of the positive examples each twin stands for."""
         return self._of_each(lambda twins, n: np.column_stack([twins.minus[:n], twins.plus[:n]]))
 
     @learned

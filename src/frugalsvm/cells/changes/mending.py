@@ -9,6 +9,7 @@ the rows that are left, to the last bit.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from math import inf
 from typing import Any, NamedTuple
 
@@ -19,7 +20,17 @@ from frugalsvm.cells.solver import Cells, Examples, solved_cells
 from frugalsvm.cells.tree import Tree, cells_of
 from frugalsvm.compiling.threads import ONE_THREAD, Threads
 
-__all__ = ["Mended", "Settings", "Staged", "mended", "solved_from_scratch", "solved_in_float64", "without_gaps"]
+__all__ = [
+    "Mended",
+    "Settings",
+    "Staged",
+    "closed",
+    "gaps_of",
+    "largest_residual",
+    "mended",
+    "solved_from_scratch",
+    "without_gaps",
+]
 
 _TOGETHER = 2**17  # rows that are gathered at a time
 _FEW = 16  # rows that are looked for in their cells, not among all members
@@ -213,13 +224,27 @@ def _solved_again(
     return found, np.concatenate(errors, axis=1)
 
 
-def solved_in_float64(staged: Staged, cells: Cells, cell: int, settings: Settings) -> np.ndarray:
+def _solved_in_float64(staged: Staged, cells: Cells, cell: int, settings: Settings) -> np.ndarray:
     """Coefficients (n_outputs, n) of one cell, from a factorization of its own in float64."""
     rows, targets, weights = staged.examples(cells.tree.members_of(cell))
     examples = Examples(rows.astype(np.float64), targets.astype(np.float64), weights)
     tree, errors = _unconnected([np.arange(len(rows))], examples.rows), np.zeros(targets.shape)
     found = solved_cells(settings.kernel, examples, tree, cells.size, settings.ridge, errors, settings.threads)
     return found.coef  # type: ignore[union-attr]
+
+
+def largest_residual(staged: Staged, trees: Sequence[Mended], settings: Settings) -> float:
+    """The largest difference of coefficients to those of a factorization in float64, relative to the largest one."""
+    found = 0.0
+    for each in trees:
+        cells = each.cells
+        for cell in each.numbers:
+            exact = _solved_in_float64(staged, cells, int(cell), settings)
+            own = cells.coef[:, slice(*cells.tree.starts[cell : cell + 2])]
+            largest = float(np.abs(exact).max(initial=0.0))
+            if largest > 0.0:
+                found = max(found, float(np.abs(own - exact).max()) / largest)
+    return found
 
 
 def solved_from_scratch(staged: Staged, cells: Cells, settings: Settings) -> np.ndarray:
@@ -274,15 +299,50 @@ def _stretches(before: np.ndarray) -> Iterator[tuple[int, int]]:
 # --- the end of a change ------------------------------------------------------------------------------------
 
 
-def without_gaps(cells: Cells, rows: np.ndarray, gaps: np.ndarray, moved: np.ndarray) -> Cells:
-    """Cells whose last rows, those with the numbers ``moved``, have moved to gaps; rows are as they were before.
+class Gaps(NamedTuple):
+    """Where rows have gone."""
+
+    places: np.ndarray  # ascending; those at the end are not among them
+    moved: np.ndarray  # the last rows, which take these places
+    n_left: int
+
+
+def gaps_of(n_rows: int, gone: np.ndarray) -> Gaps:
+    """The gaps that some of the rows leave."""
+    n_left = n_rows - len(gone)
+    last = np.ones(len(gone), bool)
+    last[gone[gone >= n_left] - n_left] = False
+    return Gaps(np.sort(gone[gone < n_left]), n_left + np.flatnonzero(last), n_left)
+
+
+@contextmanager
+def closed(arrays: Sequence[np.ndarray], gaps: Gaps) -> Iterator[list[np.ndarray]]:
+    """Context in which the last rows of some arrays are in the gaps; it has views of the rows that are left.
+
+    After it, nothing is left of the rows where they were. If it fails, all rows are as before.
+    """
+    before = [(each[gaps.places], each[gaps.n_left :].copy()) for each in arrays]
+    try:
+        for each in arrays:
+            each[gaps.places] = each[gaps.moved]
+        yield [each[: gaps.n_left] for each in arrays]
+        for each in arrays:
+            each[gaps.n_left :] = 0
+    except BaseException:
+        for each, (in_gaps, last) in zip(arrays, before, strict=True):
+            each[gaps.places], each[gaps.n_left :] = in_gaps, last
+        raise
+
+
+def without_gaps(cells: Cells, rows: np.ndarray, gaps: Gaps) -> Cells:
+    """Cells whose last rows have moved to gaps; rows are as they were before.
 
     The members are changed in place: those of a tree after a change are its own.
     """
-    if len(moved):
+    if len(gaps.moved):
         members = cells.tree.members
-        places, numbers = _places_of(cells.tree, rows, moved)
-        members[places] = gaps[numbers]
+        places, numbers = _places_of(cells.tree, rows, gaps.moved)
+        members[places] = gaps.places[numbers]
     return cells
 
 
