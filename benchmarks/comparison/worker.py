@@ -1,6 +1,8 @@
 """A process of its own for measurements: it can be stopped, and what it leaves in memory goes with it."""
 
+import os
 import traceback
+from contextlib import suppress
 from multiprocessing import get_context
 
 __all__ = ["Failed", "Stopped", "Worker"]
@@ -18,12 +20,15 @@ class Failed(Exception):
 
 
 class Worker:
-    """Calls functions in another process. It is no daemon: a daemon has one core in the eyes of joblib and others."""
+    """Calls functions in another process, on certain cores.
 
-    def __init__(self):
+    It is no daemon: a daemon has one core in the eyes of joblib and others.
+    """
+
+    def __init__(self, cores=None):
         context = get_context("spawn")
         self._end, other = context.Pipe()
-        self._process = context.Process(target=_serve, args=(other,))
+        self._process = context.Process(target=_serve, args=(other, cores))
         self._process.start()
         other.close()
 
@@ -54,8 +59,11 @@ class Worker:
         self._process.join()
 
 
-def _serve(end):
-    """Answer until nobody asks."""
+def _serve(end, cores):
+    """Answer until there are no more questions, on certain cores where the system permits it."""
+    if cores:
+        with suppress(AttributeError, OSError):
+            os.sched_setaffinity(0, cores)
     while True:
         try:
             function, arguments = end.recv()
