@@ -13,14 +13,13 @@ import numpy as np
 
 from benchmarks.comparison.columns import Columns
 from benchmarks.comparison.peers import PEERS, Task
+from benchmarks.comparison.plan import DEFAULT, EFFORTS
 from benchmarks.comparison.scores import judged
-from benchmarks.comparison.sources import size_of
 from benchmarks.comparison.splits import split_of
-from benchmarks.comparison.tables import TABLES
-from benchmarks.comparison.tuning import DEFAULT, EFFORTS, chosen
+from benchmarks.comparison.tuning import chosen
 from benchmarks.peak_memory import PeakMemory
 
-__all__ = ["Cell", "Place", "measured", "warm_up"]
+__all__ = ["Place", "measured", "warm_up"]
 
 WARM_ROWS = 400
 SMALL = 0.02  # of a fit: compiling that took less is not worth another one
@@ -31,28 +30,6 @@ class Place(NamedTuple):
 
     n_threads: int
     device: str = "cpu"
-
-
-class Cell(NamedTuple):
-    """What is measured; these five tell its result from others."""
-
-    table: str
-    peer: str
-    split: int
-    effort: str = DEFAULT
-    rows: str = "test"  # or "validation": training rows are judged
-
-    @property
-    def size(self):
-        return size_of(TABLES[self.table])
-
-    @property
-    def is_regression(self):
-        return TABLES[self.table].is_regression
-
-    def seconds(self, n_threads):
-        """Of its tuning."""
-        return EFFORTS[self.effort].seconds_of(n_threads)
 
 
 def warm_up(peer, place):

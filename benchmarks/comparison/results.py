@@ -7,9 +7,9 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from benchmarks.comparison.cells import Cell
+from benchmarks.comparison.plan import Cell
 
-__all__ = ["KEPT", "Results", "key_of", "machine_here"]
+__all__ = ["KEPT", "Results", "key_of", "machine_here", "today", "written"]
 
 KEPT = Path(__file__).parent / "results"
 KEYS = Cell._fields

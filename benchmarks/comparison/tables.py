@@ -6,7 +6,7 @@ No table is left out afterwards. To add one, write a line here, or `add_table(Ta
 
 from typing import NamedTuple
 
-__all__ = ["TABLES", "Table", "add_table"]
+__all__ = ["COMPARED", "TABLES", "Table", "add_table", "size_of"]
 
 UCI = "CC BY 4.0 (UCI)"
 R = "as the package of R: GPL-2, GPL-3 or MIT"
@@ -109,9 +109,25 @@ _NUMBERS = [
     ),
 ]  # fmt: skip
 
-TABLES = {table.name: table for table in (*_CLASSES, *(table._replace(is_regression=True) for table in _NUMBERS))}
+# Not part of the comparison, since what they are made of suits some peers: for speed at any size, and mixed columns.
+_MADE = [
+    Table("made-flights", "made flights", 375_000, 9, "BSD-3-Clause"),
+    Table("hard-100k", "made hard", 125_000, 20, "BSD-3-Clause"),
+    Table("hard-1M", "made hard", 1_250_000, 20, "BSD-3-Clause"),
+    Table("hard-10M", "made hard", 12_500_000, 20, "BSD-3-Clause"),
+]
+
+_ALL = (*_CLASSES, *(table._replace(is_regression=True) for table in _NUMBERS))
+COMPARED = [table.name for table in _ALL]
+TABLES = {table.name: table for table in (*_ALL, *_MADE)}
+
+
+def size_of(table):
+    """Its values."""
+    return table.n_rows * table.n_columns
 
 
 def add_table(table):
     """Compare on this one, too."""
     TABLES[table.name] = table
+    COMPARED.append(table.name)

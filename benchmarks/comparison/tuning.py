@@ -10,26 +10,11 @@ from benchmarks.comparison.columns import Columns
 from benchmarks.comparison.scores import error_of
 from benchmarks.comparison.splits import parts_of, rows_at, sample_of
 
-__all__ = ["DEFAULT", "EFFORTS", "Choice", "Effort", "chosen"]
+__all__ = ["Choice", "chosen"]
 
 # What settings that do not suit the data lead to: a singular matrix, no memory, values that are not finite.
 FAILURES = (ArithmeticError, MemoryError, RuntimeError, ValueError, np.linalg.LinAlgError)
 JUDGED = 0.2  # of the rows for tuning: settings are judged by them
-CORES = 4  # a minute of tuning is one of four cores; fewer have more time
-
-
-class Effort(NamedTuple):
-    """What a peer may spend on its settings: no further ones are tried after these seconds of four cores."""
-
-    seconds: float
-    n_rows: int = 0
-
-    def seconds_of(self, n_threads):
-        return self.seconds * CORES / n_threads
-
-
-DEFAULT = "default"
-EFFORTS = {DEFAULT: Effort(0), "1min": Effort(60, 10_000), "10min": Effort(600, 50_000)}
 
 
 class Choice(NamedTuple):
