@@ -44,6 +44,8 @@ def _parser():
             part.add_argument("--peers", nargs="+", help="(default: all that are installed)")
         if name == "run":
             _add_run_options(part)
+        if name == "streams":
+            part.add_argument("--learners", nargs="+", help="(default: all); several processes can share them")
         if name == "copy":
             part.add_argument("folder", type=Path)
     return parser

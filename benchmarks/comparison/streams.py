@@ -1,7 +1,7 @@
 """Streams, prequential: each row is predicted, and then learned, in the given order and in one pass.
 
 Learners of river are those that people take for streams that change. Ours are a pipeline row by row, and the same with
-a block of rows predicted at a time, as a service would (``block``): there, too, no row is learned before it is predicted.
+a block of rows predicted at a time, as a service would: there, too, no row is learned before it is predicted.
 """
 
 import pickle
@@ -131,7 +131,7 @@ def run(options, end):
     machine = machine_here(1, 1, options.note)
     if machine["machine"] not in Results(options.to).machines:
         written(options.to, machine)
-    for name in LEARNERS:
+    for name in options.learners or LEARNERS:
         for stream in STREAMS:
             if (stream, name, 0) in known.streams:
                 continue

@@ -30,6 +30,7 @@ SCORES = {
     "predict_cpu": ("CPU seconds to predict the test rows", 2),
     "bytes": ("Bytes of the pickled model", 3),
 }
+STREAM_COLUMNS = (("accuracy", ".2f"), ("row_us", ".1f"), ("bytes", ","))
 NONE = "Not measured yet."
 
 
@@ -128,10 +129,11 @@ def streams(results: Results, effort: str) -> list[str]:
     if not rows:
         return [NONE]
     headings = ("", "learner", "rows", "accuracy %", "CPU microseconds a row", "bytes")
+    rows = sorted(rows, key=lambda row: (row["stream"], -row["accuracy"]))
     shown = [
-        (row["stream"], row["label"], f"{row['rows']:,}", f"{row['accuracy']:.2f}", f"{row['row_us']:.1f}", f"{row['bytes']:,}")
-        for row in sorted(rows, key=lambda row: (row["stream"], -row["accuracy"]))
-    ]  # fmt: skip
+        (row["stream"], row["label"], f"{row['rows']:,}", *(f"{row[name]:{form}}" for name, form in STREAM_COLUMNS))
+        for row in rows
+    ]
     return list_table("Each row is predicted, and then learned", headings, shown)
 
 
