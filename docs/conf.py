@@ -19,6 +19,7 @@ extensions = [
     "sphinx.ext.intersphinx",
     "numpydoc",
     "sphinx_gallery.gen_gallery",
+    "comparison_page",
     "mathml",
     "measured",
     "playground",

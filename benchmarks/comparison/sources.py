@@ -125,7 +125,7 @@ def read_csv(path, **options):
     """A file in which nothing but an empty field is missing."""
     import pandas as pd
 
-    return pd.read_csv(path, keep_default_na=False, na_values=[""], float_precision="round_trip", **options)
+    return pd.read_csv(path, keep_default_na=False, na_values=[""], **options)
 
 
 def _of_keel(name):

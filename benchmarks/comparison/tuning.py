@@ -10,7 +10,7 @@ from benchmarks.comparison.columns import Columns
 from benchmarks.comparison.scores import error_of
 from benchmarks.comparison.splits import parts_of, rows_at, sample_of
 
-__all__ = ["Choice", "chosen"]
+__all__ = ["FAILURES", "Choice", "chosen"]
 
 # What settings that do not suit the data lead to: a singular matrix, no memory, values that are not finite.
 FAILURES = (ArithmeticError, MemoryError, RuntimeError, ValueError, np.linalg.LinAlgError)

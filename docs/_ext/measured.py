@@ -3,8 +3,7 @@
 ``.. benchmark-tables:: measured/benchmarks.json`` shows all cases; ``.. measured-with:: FILE`` is a
 sentence on when, on what kind of machine and with which versions a file was measured.
 ``.. core-tables:: FILE FILE`` shows results of ``benchmarks.cores`` on several machines side by side; files that are
-not there are left out. ``.. table-results:: FILE FILE`` shows those of ``benchmarks.tables`` in the same way, with
-lines on who is ahead and a picture of error against time.
+not there are left out.
 """
 
 import json
@@ -16,7 +15,6 @@ from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
-from table_results import comparisons, error_against_seconds, methods_of, result_tables
 
 HEADINGS = ("", "rows", "train s", "examples/s", "x limit", "accuracy %", "vectors", "predictions/s")
 MODULES = {"sklearn": "scikit-learn", "numpy": "NumPy", "numba": "Numba", "lightgbm": "LightGBM", "xrfm": "xRFM"}
@@ -121,26 +119,8 @@ class CoreTables(FromFiles):
         return self.parsed([line for table in core_tables(self.results()) for line in list_table(*table)])
 
 
-def _origin(results: dict[str, Any]) -> str:
-    return " ".join([*machine_text(results), results.get("note", "")]).rstrip()
-
-
-class TableResults(FromFiles):
-    """On what was measured, who is ahead where, a picture, and tables with columns for each method."""
-
-    def run(self) -> list[nodes.Node]:
-        results = self.results()
-        if not results:
-            return self.parsed([])
-        words = [line for each in results for line in (f"- {methods_of(each)}. {_origin(each)}", "")]
-        picture = nodes.raw("", f"<figure>{error_against_seconds(results)}</figure>", format="html")
-        tables = [line for table in result_tables(results) for line in list_table(*table)]
-        return [*self.parsed([*words, *comparisons(results)]), picture, *self.parsed(tables)]
-
-
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("benchmark-tables", BenchmarkTables)
     app.add_directive("core-tables", CoreTables)
     app.add_directive("measured-with", MeasuredWith)
-    app.add_directive("table-results", TableResults)
     return {"parallel_read_safe": True}
