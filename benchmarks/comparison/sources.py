@@ -93,7 +93,7 @@ def _of_frame(table):
     target = frame.columns[table.target] if isinstance(table.target, int) else table.target
     frame = frame[frame[target].notna()].reset_index(drop=True)
     y = frame[target] if table.above is None else frame[target] > table.above
-    columns = frame.drop(columns=[target, *table.drop])
+    columns = frame.drop(columns=[target, *table.drop], errors="ignore")
     for name in table.text:
         columns[name] = columns[name].astype(str).where(columns[name].notna())
     for name in table.dates:
@@ -157,9 +157,10 @@ def _folder_of(package, how):
 
 
 def export(folder, names=None):
-    """Copy tables that come from packages and files into a folder, as compressed CSV."""
+    """Copy what is needed of tables that come from packages and files into a folder, as compressed CSV."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     for table in TABLES.values():
         if table.source.split()[0] not in _ARRAYS and table.name in (names or TABLES):
-            raw_frame(table).to_csv(folder / f"{table.name}.csv.gz", index=False)
+            needed = raw_frame(table).drop(columns=list(table.drop), errors="ignore")
+            needed.to_csv(folder / f"{table.name}.csv.gz", index=False)
