@@ -5,6 +5,7 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
+from joblib import Parallel, delayed
 
 from benchmarks.comparison.columns import Columns
 from benchmarks.comparison.scores import error_of
@@ -34,9 +35,11 @@ def chosen(peer, task, split, effort):
     held_error = _judge(peer, task, split, effort)
     rng = np.random.default_rng(task.seed)
     tried, errors = [{}], [held_error({})]
+    side_by_side = task.n_threads if peer.is_single_threaded else 1
     while time.perf_counter() < end:
-        tried.append(peer.draw(task, rng))
-        errors.append(held_error(tried[-1]))
+        drawn = [peer.draw(task, rng) for _ in range(side_by_side)]
+        errors += Parallel(side_by_side, prefer="threads")(delayed(held_error)(settings) for settings in drawn)
+        tried += drawn
     return Choice(tried[int(np.argmin(errors))], len(tried), int(np.isinf(errors).sum()))
 
 

@@ -114,6 +114,15 @@ def test_the_settings_that_err_least_are_chosen(monkeypatch):
     assert choice == ({"threshold": 0.0}, 5, 1)
 
 
+def test_settings_of_a_peer_with_one_thread_are_compared_side_by_side(monkeypatch):
+    peer = Thresholds()
+    peer.is_single_threaded, peer.values = True, iter([1.0, 0.0, None, -1.0])
+    times = iter([0.0, 0.0, 9.0])
+    monkeypatch.setattr("benchmarks.comparison.tuning.time.perf_counter", lambda: next(times))
+    choice = chosen(peer, Task(False, 2, 4), splits.split_of("phoneme", 0), Effort(1.0, 200))
+    assert choice == ({"threshold": 0.0}, 5, 1)
+
+
 def test_defaults_are_not_tuned():
     assert chosen(Tree(), Task(False, 2, 4), None, EFFORTS["default"]) == ({}, 0, 0)
 

@@ -46,6 +46,7 @@ class Peer:
     columns = "numbers"  # see columns.py
     has_draws = True  # whether there are settings to choose
     tunes_itself = False  # whether ``new`` has the setting "seconds"
+    is_single_threaded = False  # settings are then compared side by side
     uses_device = False
 
     def new(self, task, settings):

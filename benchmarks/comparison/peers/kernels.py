@@ -19,6 +19,7 @@ class SVM(Peer):
     name = "svc"
     label = "SVC, SVR"
     columns = "scaled"
+    is_single_threaded = True
 
     def new(self, task, settings):
         return (SVR if task.is_regression else SVC)(cache_size=1000, **settings)
