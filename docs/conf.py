@@ -66,6 +66,7 @@ html_sidebars = {
         "start",
         "choosing",
         "coming_from",
+        "comparison",
         "cost",
         "extending",
         "glossary",
@@ -73,7 +74,6 @@ html_sidebars = {
         "performance",
         "playground",
         "policy",
-        "tables",
         "troubleshooting",
         "walk",
     )
