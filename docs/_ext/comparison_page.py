@@ -65,13 +65,20 @@ def tables(results: Results, effort: str) -> list[str]:
     """A table for each score, with all tables and peers."""
     lines = []
     for score, (title, digits) in SCORES.items():
-        sheet = sheet_of(results.cells, score, effort)
+        sheet = sheet_of(_believable(results, score), score, effort)
         if len(sheet.tables):
             headings = ("", "rows", *map(label_of, sheet.peers))
             rows = [_row(sheet, place, digits) for place in range(len(sheet.tables))]
             ranks = (f"{rank:.2f}" for rank in mean_ranks(sheet.means))
             lines += list_table(title, headings, [*rows, ("mean rank", "", *ranks)])
     return lines or [NONE]
+
+
+def _believable(results: Results, score: str) -> dict[Any, Any]:
+    """Cells; for seconds by the clock, those of machines of which there is nothing to note, such as that they were busy."""
+    if score != "fit_s":
+        return results.cells
+    return {key: row for key, row in results.cells.items() if "note" not in results.machines.get(row["machine"], {})}
 
 
 def _row(sheet: Sheet, place: int, digits: int) -> tuple[str, ...]:

@@ -60,7 +60,7 @@ def rank_diagram(sheet: Sheet) -> str:
     half = (len(order) + 1) // 2
     figure, axes = _new(LINE * (half + 3 + 0.5 * len(groups)))
     low, high = 1, len(order)
-    axes.set(xlim=(low - 0.45 * high, high + 0.45 * high), ylim=(-half - 1.5 - 0.5 * len(groups), 1.6))
+    axes.set(xlim=(low - 0.4 * high, high + 0.4 * high), ylim=(-half - 1.5 - 0.5 * len(groups), 1.6))
     axes.axis("off")
     axes.plot([low, high], [0, 0], color=INK, linewidth=1)
     for tick in range(low, high + 1):
