@@ -75,7 +75,7 @@ def tables(results: Results, effort: str) -> list[str]:
 
 
 def _believable(results: Results, score: str) -> dict[Any, Any]:
-    """Cells; for seconds by the clock, those of machines of which there is nothing to note, such as that they were busy."""
+    """Cells; for seconds by the clock, those of machines without a note, such as that they were busy."""
     if score != "fit_s":
         return results.cells
     return {key: row for key, row in results.cells.items() if "note" not in results.machines.get(row["machine"], {})}
