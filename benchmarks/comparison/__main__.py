@@ -1,4 +1,4 @@
-"""``python -m benchmarks.comparison run``, ``report``, ``streams``, ``tables`` or ``copy``; each has ``--help``."""
+"""``python -m benchmarks.comparison COMMAND``: run, report, repeat, streams, tables or copy; each has ``--help``."""
 
 from benchmarks.comparison.commands import main
 

@@ -25,6 +25,7 @@ def _parser():
     for name, command, words in (
         ("run", _run, "measure cells that have no result yet"),
         ("report", _report, "who is ahead, of all results"),
+        ("repeat", _repeat, "how far two runs of the same cells are apart"),
         ("streams", _streams, "measure learners of streams"),
         ("tables", _tables, "which tables and peers there are, and which can be had here"),
         ("copy", _copy, "copy tables of packages into a folder, for a machine without them"),
@@ -38,8 +39,11 @@ def _parser():
             part.add_argument("--minutes", type=float, default=float("inf"), help="when to end")
             part.add_argument("--again", action="store_true", help="also cells of which the repository has results")
             part.add_argument("--note", default="", help="what to know of the machine, such as that it was busy")
-        if name in ("run", "report"):
+        if name == "repeat":
+            part.add_argument("files", nargs=2, type=Path, help="results of both")
+        if name in ("run", "report", "repeat"):
             part.add_argument("--effort", default="default", choices=("default", "1min", "10min"), help="of tuning")
+        if name in ("run", "report"):
             part.add_argument("--tables", nargs="+", help="(default: all)")
             part.add_argument("--peers", nargs="+", help="(default: all that are installed)")
         if name == "run":
@@ -87,6 +91,12 @@ def _streams(options):
     from benchmarks.comparison.streams import run
 
     run(options, time.monotonic() + 60 * options.minutes)
+
+
+def _repeat(options):
+    from benchmarks.comparison.repeat import show_agreement
+
+    show_agreement(options)
 
 
 def _tables(options):

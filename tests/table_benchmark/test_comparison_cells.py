@@ -15,6 +15,7 @@ from benchmarks.comparison.cells import Place, measured, warm_up
 from benchmarks.comparison.commands import main
 from benchmarks.comparison.peers import PEERS, Peer, Task, add_peer
 from benchmarks.comparison.plan import EFFORTS, Cell, Effort, left_over, planned
+from benchmarks.comparison.repeat import agreement
 from benchmarks.comparison.results import Results, key_of, machine_here, written
 from benchmarks.comparison.tuning import chosen
 from benchmarks.comparison.worker import Failed, Stopped, Worker
@@ -348,6 +349,16 @@ def test_files_of_users_add_tables_and_peers(run, tmp_path):
     path.write_text("\n".join(line[4:] for line in example.splitlines()))
     (row,) = run(f"--tables phoneme --peers neighbors --splits 0 --add {path}")
     assert row["error"] < 10
+
+
+def test_runs_are_compared(tmp_path, capsys):
+    first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
+    for path, errors in ((first, (4.0, 2.0, 1.0)), (second, (4.0, 4.0))):
+        for split, error in enumerate(errors):
+            written(path, {**Cell("phoneme", "tree", split)._asdict(), "error": error})
+    assert agreement(Results(first).cells, Results(second).cells) == {"tree": (2, 1, 0.25, 0.5, 0.5)}
+    main(["repeat", str(first), str(second)])
+    assert "50.00 %" in capsys.readouterr().out
 
 
 def test_report(run, tmp_path, capsys, monkeypatch):
