@@ -22,37 +22,44 @@ def main(arguments=None):
 def _parser():
     parser = argparse.ArgumentParser(prog="python -m benchmarks.comparison", description=benchmarks.comparison.__doc__)
     commands = parser.add_subparsers(required=True)
-    for name, command, words in (
-        ("run", _run, "measure cells that have no result yet"),
-        ("report", _report, "who is ahead, of all results"),
-        ("repeat", _repeat, "how far two runs of the same cells are apart"),
-        ("streams", _streams, "measure learners of streams"),
-        ("tables", _tables, "which tables and peers there are, and which can be had here"),
-        ("copy", _copy, "copy tables of packages into a folder, for a machine without them"),
-    ):
+    for name, (command, words, groups) in COMMANDS.items():
         part = commands.add_parser(name, help=words, description=words)
         part.set_defaults(command=command)
         part.add_argument("--add", nargs="+", type=Path, default=[], help="files with further tables or peers")
-        if name in ("run", "report", "streams"):
-            part.add_argument("--to", type=Path, default=OUTPUT, help=f"file of results (default: {OUTPUT})")
-        if name in ("run", "streams"):
-            part.add_argument("--minutes", type=float, default=float("inf"), help="when to end")
-            part.add_argument("--again", action="store_true", help="also cells of which the repository has results")
-            part.add_argument("--note", default="", help="what to know of the machine, such as that it was busy")
-        if name == "repeat":
-            part.add_argument("files", nargs=2, type=Path, help="results of both")
-        if name in ("run", "report", "repeat"):
-            part.add_argument("--effort", default="default", choices=("default", "1min", "10min"), help="of tuning")
-        if name in ("run", "report"):
-            part.add_argument("--tables", nargs="+", help="(default: all)")
-            part.add_argument("--peers", nargs="+", help="(default: all that are installed)")
-        if name == "run":
-            _add_run_options(part)
-        if name == "streams":
-            part.add_argument("--learners", nargs="+", help="(default: all); several processes can share them")
-        if name == "copy":
-            part.add_argument("folder", type=Path)
+        for add_options in groups:
+            add_options(part)
     return parser
+
+
+def _add_file(part):
+    part.add_argument("--to", type=Path, default=OUTPUT, help=f"file of results (default: {OUTPUT})")
+
+
+def _add_pieces(part):
+    part.add_argument("--minutes", type=float, default=float("inf"), help="when to end")
+    part.add_argument("--again", action="store_true", help="also cells of which the repository has results")
+    part.add_argument("--note", default="", help="what to know of the machine, such as that it was busy")
+
+
+def _add_effort(part):
+    part.add_argument("--effort", default="default", choices=("default", "1min", "10min"), help="of tuning")
+
+
+def _add_choice(part):
+    part.add_argument("--tables", nargs="+", help="(default: all)")
+    part.add_argument("--peers", nargs="+", help="(default: all that are installed)")
+
+
+def _add_two_files(part):
+    part.add_argument("files", nargs=2, type=Path, help="results of both")
+
+
+def _add_learners(part):
+    part.add_argument("--learners", nargs="+", help="(default: all); several processes can share them")
+
+
+def _add_folder(part):
+    part.add_argument("folder", type=Path)
 
 
 def _add_run_options(part):
@@ -109,3 +116,17 @@ def _copy(options):
     from benchmarks.comparison.sources import export
 
     export(options.folder)
+
+
+COMMANDS = {
+    "run": (
+        _run,
+        "measure cells that have no result yet",
+        (_add_file, _add_pieces, _add_effort, _add_choice, _add_run_options),
+    ),
+    "report": (_report, "who is ahead, of all results", (_add_file, _add_effort, _add_choice)),
+    "repeat": (_repeat, "how far two runs of the same cells are apart", (_add_two_files, _add_effort)),
+    "streams": (_streams, "measure learners of streams", (_add_file, _add_pieces, _add_learners)),
+    "tables": (_tables, "which tables and peers there are, and which can be had here", ()),
+    "copy": (_copy, "copy tables of packages into a folder, for a machine without them", (_add_folder,)),
+}

@@ -26,7 +26,7 @@ def key_of(row):
 
 
 class Results:
-    """Cells of some files; of a cell that several have, the last one counts."""
+    """Cells of some files; of a cell that several have the last one counts, rather of a machine without a note."""
 
     def __init__(self, *paths):
         self.machines, self.cells, self.streams = {}, {}, {}
@@ -45,8 +45,11 @@ class Results:
             self.machines[row["machine"]] = row
         elif "stream" in row:
             self.streams[row["stream"], row["peer"], row.get("seed", 0)] = row
-        else:
+        elif not self.was_busy(row) or self.was_busy(self.cells.get(key_of(row))):
             self.cells[key_of(row)] = row
+
+    def was_busy(self, row):
+        return row is None or "note" in self.machines.get(row.get("machine"), {})
 
     @classmethod
     def kept(cls):

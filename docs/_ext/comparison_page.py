@@ -78,7 +78,7 @@ def _believable(results: Results, score: str) -> dict[Any, Any]:
     """Cells; for seconds by the clock, those of machines without a note, such as that they were busy."""
     if score != "fit_s":
         return results.cells
-    return {key: row for key, row in results.cells.items() if "note" not in results.machines.get(row["machine"], {})}
+    return {key: row for key, row in results.cells.items() if not results.was_busy(row)}
 
 
 def _row(sheet: Sheet, place: int, digits: int) -> tuple[str, ...]:

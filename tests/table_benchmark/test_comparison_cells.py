@@ -229,6 +229,15 @@ def test_lines_are_short_and_the_last_of_a_cell_counts(tmp_path):
     assert key_of(json.loads(path.read_text().splitlines()[3])) == tuple(Cell("letter", "hgb", 0, "1min", "validation"))
 
 
+def test_machines_that_were_not_busy_count_first(tmp_path):
+    path = tmp_path / "cells.jsonl"
+    busy, free = machine_here(1, 1, "busy"), machine_here(4, 1)
+    for machine, error in ((busy, 1.0), (free, 2.0), (busy, 3.0)):
+        written(path, machine)
+        written(path, {**Cell("letter", "hgb", 0)._asdict(), "error": error, "machine": machine["machine"]})
+    assert [row["error"] for row in Results(path).cells.values()] == [2.0]
+
+
 def test_peaks_of_memory():
     memory = PeakMemory()
     rows = np.ones(2**25)
