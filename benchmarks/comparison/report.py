@@ -6,6 +6,7 @@ from rich.console import Console
 from benchmarks.comparison.peers import PEERS
 from benchmarks.comparison.results import Results
 from benchmarks.comparison.sheets import failures, sheet_of
+from benchmarks.comparison.splits import N_SPLITS
 from benchmarks.comparison.statistics import (
     critical_difference,
     duel,
@@ -75,12 +76,14 @@ def _duels(sheet):
 
 
 def behind(sheet):
-    """Tables on which ours is clearly behind, and whom."""
+    """Tables on which ours is clearly behind on all five splits together, and whom."""
     if OURS not in sheet.peers:
         return {}
     place = sheet.peers.index(OURS)
     found = {}
     for name, matrix in zip(sheet.tables, sheet.splits, strict=True):
+        if len(matrix) < N_SPLITS:
+            continue
         ahead = [
             peer
             for other, peer in enumerate(sheet.peers)

@@ -13,6 +13,7 @@ from typing import Any
 from core_tables import core_tables
 from docutils import nodes
 from docutils.statemachine import StringList
+from list_tables import list_table
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -45,13 +46,6 @@ def case_row(row: dict[str, Any]) -> tuple[str, ...]:
         f"{row['n_support']:,}" if row.get("n_support") else "",
         f"{row['predict_rows'] / row['predict_seconds']:,.0f}",
     )
-
-
-def list_table(title: str, headings: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
-    lines = [f".. list-table:: {title}", "   :header-rows: 1", "   :class: measured", ""]
-    for row in (headings, *rows):
-        lines += [f"   {'* -' if place == 0 else '  -'} {cell}".rstrip() for place, cell in enumerate(row)]
-    return [*lines, ""]
 
 
 def origin_text(results: dict[str, Any]) -> list[str]:
