@@ -9,7 +9,8 @@ import time
 
 import numpy as np
 
-from benchmarks.tables_data import TABLES, scaled, split_of
+from benchmarks.comparison.columns import Columns
+from benchmarks.source_splits import TABLES, split_of
 from frugalsvm.arrays.namespace import arrays_on
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.metric_learning.machine import Rows, standardized
@@ -44,7 +45,7 @@ def _options():
 
 def _rows(name, most):
     split = split_of(name, 0, rows=most)
-    (X,) = scaled(split.has_one_unit, split.X)
+    X = Columns("scaled", has_one_unit=split.has_one_unit).fit_transform(split.X, split.y)
     if TABLES[name].is_regression:
         return Rows(np.asarray(X, float), standardized(split.y[:, None]), np.ones(len(X))), False
     signs = np.where(split.y[:, None] == np.unique(split.y), 1.0, -1.0)

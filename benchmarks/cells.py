@@ -32,9 +32,11 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.__main__ import machine
 from benchmarks.cells_models import PEERS, WAYS, Place, learned_metric, new_local, warm_up
+from benchmarks.comparison.columns import Columns
+from benchmarks.comparison.scores import error_of
+from benchmarks.comparison.tuning import FAILURES
 from benchmarks.printing import table
-from benchmarks.tables_data import TABLES, scaled, split_of
-from benchmarks.tables_tuning import FAILURES, error_of
+from benchmarks.source_splits import TABLES, split_of
 from frugalsvm.arrays.namespace import find_gpu
 from frugalsvm.compiling.threads import thread_count
 
@@ -128,7 +130,8 @@ def _cases(split, is_regression, places, options):
 def standardized(split):
     """A split with columns of mean 0 and variance 1; those of one unit stay in proportion."""
     if split.has_one_unit:
-        X, X_test = scaled(True, split.X, split.X_test)
+        columns = Columns("scaled", has_one_unit=True)
+        X, X_test = columns.fit_transform(split.X, split.y), columns.transform(split.X_test)
     else:
         scaler = StandardScaler().fit(split.X)
         X, X_test = scaler.transform(split.X), scaler.transform(split.X_test)
@@ -154,7 +157,7 @@ def _peer_result(peer, split, is_regression, place, options):
 
 def _result(model, split, is_regression):
     fitted, fit_seconds = _timed(lambda: model.fit(split.X, split.y))
-    error, predict_seconds = _timed(lambda: error_of(fitted, split.X_test, split.y_test, is_regression))
+    error, predict_seconds = _timed(lambda: error_of(fitted.predict(split.X_test), split.y_test, is_regression))
     times = {"fit_seconds": fit_seconds, "predict_seconds": predict_seconds}
     return fitted, {"error": error, "is_regression": is_regression, **times}
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from rich.console import Console
 
 from benchmarks.cells import standardized
+from benchmarks.comparison.scores import error_of
 from benchmarks.printing import table
-from benchmarks.tables_data import TABLES, split_of
-from benchmarks.tables_tuning import error_of
+from benchmarks.source_splits import TABLES, split_of
 from frugalsvm import LocalSVC, LocalSVR
 from frugalsvm.exceptions import ParameterError
 
@@ -79,7 +79,7 @@ def _measured(model, split, is_regression):
     return model, {
         "bytes": int(model.model_bytes_),
         "kept": len(model.learned_rows()) / len(split.y),
-        "error": error_of(model, split.X_test, split.y_test, is_regression),
+        "error": error_of(model.predict(split.X_test), split.y_test, is_regression),
         "left_out": model.loo_error_ * (1 if is_regression else 100),
         "fit_seconds": seconds,
         "is_regression": is_regression,

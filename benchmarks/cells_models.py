@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-from benchmarks.tables_methods import MAX_TREES, PATIENCE
-from benchmarks.tables_peers import LightGBMModel, LiquidSVMModel, XRFMModel
+from benchmarks.comparison import peers
 from frugalsvm import AutoSVC, AutoSVR, LocalSVC, LocalSVR
+from frugalsvm.compiling.threads import thread_count
 
 __all__ = ["PEERS", "WAYS", "Metric", "Peer", "Place", "Way", "learned_metric", "new_local", "warm_up"]
 
@@ -87,6 +87,11 @@ class Peer:
         raise NotImplementedError
 
 
+def _of_comparison(name, is_regression, place, seed, **settings):
+    task = peers.Task(is_regression, 0, thread_count(place.n_jobs), seed, place.device)
+    return peers.PEERS[name].new(task, settings)
+
+
 class HistGradientBoosting(Peer):
     def __init__(self, **settings):
         self.settings = settings
@@ -100,7 +105,7 @@ class LightGBM(Peer):
     package = "lightgbm"
 
     def new(self, is_regression, place, seed):
-        return LightGBMModel(is_regression, {"n_estimators": MAX_TREES, "num_leaves": 255}, PATIENCE, seed)
+        return _of_comparison("lightgbm", is_regression, place, seed, num_leaves=255)
 
 
 class XRFM(Peer):
@@ -109,7 +114,7 @@ class XRFM(Peer):
     may_use_gpu = True
 
     def new(self, is_regression, place, seed):
-        return XRFMModel(is_regression, {}, place.device, seed)
+        return _of_comparison("xrfm", is_regression, place, seed)
 
 
 class LiquidSVM(Peer):
@@ -117,7 +122,7 @@ class LiquidSVM(Peer):
     columns = "scaled"
 
     def new(self, is_regression, place, seed):
-        return LiquidSVMModel(is_regression, place.n_jobs)
+        return _of_comparison("liquidsvm", is_regression, place, seed)
 
 
 _LARGE_TREES = {"max_iter": 1000, "max_leaf_nodes": 255, "early_stopping": True}

@@ -23,7 +23,7 @@ from sklearn.preprocessing import StandardScaler
 
 import frugalsvm
 from benchmarks.mixed_rows import mixed_rows
-from benchmarks.tables_data import TABLES
+from benchmarks.source_splits import TABLES
 from frugalsvm._homes import AUTOMATIC, CONFORMAL, ESTIMATORS, SEARCHES
 from frugalsvm.conformal import ConformalClassifier, ConformalDetector, ConformalRegressor
 from frugalsvm.datasets import fetch, get_data_home, load

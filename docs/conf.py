@@ -19,6 +19,7 @@ extensions = [
     "sphinx.ext.intersphinx",
     "numpydoc",
     "sphinx_gallery.gen_gallery",
+    "comparison_page",
     "mathml",
     "measured",
     "playground",
@@ -65,6 +66,7 @@ html_sidebars = {
         "start",
         "choosing",
         "coming_from",
+        "comparison",
         "cost",
         "extending",
         "glossary",
@@ -72,7 +74,6 @@ html_sidebars = {
         "performance",
         "playground",
         "policy",
-        "tables",
         "troubleshooting",
         "walk",
     )

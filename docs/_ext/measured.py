@@ -3,8 +3,7 @@
 ``.. benchmark-tables:: measured/benchmarks.json`` shows all cases; ``.. measured-with:: FILE`` is a
 sentence on when, on what kind of machine and with which versions a file was measured.
 ``.. core-tables:: FILE FILE`` shows results of ``benchmarks.cores`` on several machines side by side; files that are
-not there are left out. ``.. table-results:: FILE FILE`` shows those of ``benchmarks.tables`` in the same way, with
-lines on who is ahead and a picture of error against time.
+not there are left out.
 """
 
 import json
@@ -14,9 +13,9 @@ from typing import Any
 from core_tables import core_tables
 from docutils import nodes
 from docutils.statemachine import StringList
+from list_tables import list_table
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
-from table_results import comparisons, error_against_seconds, methods_of, result_tables
 
 HEADINGS = ("", "rows", "train s", "examples/s", "x limit", "accuracy %", "vectors", "predictions/s")
 MODULES = {"sklearn": "scikit-learn", "numpy": "NumPy", "numba": "Numba", "lightgbm": "LightGBM", "xrfm": "xRFM"}
@@ -47,13 +46,6 @@ def case_row(row: dict[str, Any]) -> tuple[str, ...]:
         f"{row['n_support']:,}" if row.get("n_support") else "",
         f"{row['predict_rows'] / row['predict_seconds']:,.0f}",
     )
-
-
-def list_table(title: str, headings: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
-    lines = [f".. list-table:: {title}", "   :header-rows: 1", "   :class: measured", ""]
-    for row in (headings, *rows):
-        lines += [f"   {'* -' if place == 0 else '  -'} {cell}".rstrip() for place, cell in enumerate(row)]
-    return [*lines, ""]
 
 
 def origin_text(results: dict[str, Any]) -> list[str]:
@@ -121,26 +113,8 @@ class CoreTables(FromFiles):
         return self.parsed([line for table in core_tables(self.results()) for line in list_table(*table)])
 
 
-def _origin(results: dict[str, Any]) -> str:
-    return " ".join([*machine_text(results), results.get("note", "")]).rstrip()
-
-
-class TableResults(FromFiles):
-    """On what was measured, who is ahead where, a picture, and tables with columns for each method."""
-
-    def run(self) -> list[nodes.Node]:
-        results = self.results()
-        if not results:
-            return self.parsed([])
-        words = [line for each in results for line in (f"- {methods_of(each)}. {_origin(each)}", "")]
-        picture = nodes.raw("", f"<figure>{error_against_seconds(results)}</figure>", format="html")
-        tables = [line for table in result_tables(results) for line in list_table(*table)]
-        return [*self.parsed([*words, *comparisons(results)]), picture, *self.parsed(tables)]
-
-
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("benchmark-tables", BenchmarkTables)
     app.add_directive("core-tables", CoreTables)
     app.add_directive("measured-with", MeasuredWith)
-    app.add_directive("table-results", TableResults)
     return {"parallel_read_safe": True}

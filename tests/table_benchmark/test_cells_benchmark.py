@@ -9,7 +9,7 @@ from rich.console import Console
 
 from benchmarks import cells
 from benchmarks.cells_models import PEERS, WAYS, Place, Way
-from benchmarks.tables_data import Split
+from benchmarks.source_splits import Split
 
 
 def split_of_two_classes(n=500):
