@@ -1,11 +1,11 @@
 """Targets of regression: checked, and on a scale of their own, so that steps and tolerances suit all of them."""
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight, check_array, check_consistent_length
 
-from frugalsvm._stored import stored
+from frugalsvm._stored import ABOVE_ZERO, stored
 from frugalsvm.arrays.namespace import on_host
 
 __all__ = ["TargetScale", "checked_targets", "checked_weights", "robust_scale_of", "scale_of", "weighted_quantiles"]
@@ -15,16 +15,12 @@ _LARGEST, _SMALLEST = 1e24, 1e-24
 _NORMAL_QUARTILES = 1.35  # standard deviations between the quartiles of a normal distribution
 
 
-@stored("target-scale", arrays={"center": "d o", "spread": "d o"})
+@stored("target-scale")
 class TargetScale(NamedTuple):
     """Where the targets of each output are, and how far apart: outputs of the model are in these units."""
 
-    center: np.ndarray
-    spread: np.ndarray
-
-    def is_sound(self, sizes) -> bool:
-        """Whether standardized targets can be had."""
-        return bool((self.spread > 0).all())
+    center: Annotated[np.ndarray, "d o"]
+    spread: Annotated[np.ndarray, "d o", ABOVE_ZERO]
 
     def standardized(self, targets: np.ndarray) -> np.ndarray:
         """Targets (n, 1) or (n, n_outputs) in units of the model, (n, n_outputs)."""
