@@ -1,52 +1,43 @@
 """What model files hold: NamedTuples declare here, where they are defined, under which name and how they are stored.
 
-``@stored("span", arrays={"inverse": "d pp", ...})`` gives a class the name that files use for it: the class and its
-module may get other names, and old files are still read. Loading checks everything that is declared, since compiled
-code checks nothing:
+``@stored("span")`` gives a class the name that files use for it: the class and its module may get other names, and old
+files are still read. The types of its fields say what they hold, and loading checks all of it, since compiled code
+checks nothing:
 
-- ``arrays``: type and shape. Each letter of a shape is a size that must be the same wherever it occurs in a part and in
-  the parts within it: ``s`` slots, ``f`` features, ``o`` outputs; other letters are those of one part. A digit is that
-  size. Types are ``x`` (that of the rows: float32 or float64), ``r`` (either of these), ``e`` float32, ``d`` float64,
-  ``i`` int64, ``u`` uint64, ``t`` int8 and ``?`` bool. An array of records is declared by their dtype and its shape:
-  ``(COUNTS, "1")``.
-- ``ranges``: the least and the largest value of numbers; the others must be finite.
-- ``kind``: what it may be used as. A field whose annotation leaves open what is in it takes the kind of its name.
+- ``Annotated[np.ndarray, "d pp"]`` is an array of a type and a shape. Each letter of a shape is a size that must be the
+  same wherever it occurs in a part and in the parts within it: ``s`` slots, ``f`` features, ``o`` outputs; others are
+  those of one part. A digit is that size. Types are ``x`` (that of the rows: float32 or float64), ``r`` (either of
+  these), ``e`` float32, ``d`` float64, ``i`` int64, ``u`` uint64, ``t`` int8 and ``?`` bool. An array of records is
+  declared by their dtype and its shape: ``Annotated[np.ndarray, COUNTS, "1"]``. With ``| None`` it may be None.
+- ``Annotated[float, (0, 1)]`` is a number between these, ``Positive``, ``NotNegative``, ``Count`` and ``Budget`` are
+  usual ones; other numbers must be finite. Limits of an array, after its shape, are those of its values.
+- ``kind``: what it may be used as. A field whose type leaves open what is in it takes the kind of its name.
 - a method ``is_sound(sizes)``, if there is one: whether the numbers fit together. ``sizes`` has the sizes by letter.
-- ``optional``: fields that may be None, and ``checked_within``: fields of any type, which ``is_sound`` checks.
+- ``checked_within``: fields of any type, which ``is_sound`` checks.
 - ``earlier``: turns the fields that older files have into those of today.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, TypeVar
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 from scipy.sparse import csr_array, csr_matrix
 
 __all__ = [
-    "ANY_COUNT",
-    "BUDGET",
-    "MANY",
-    "NOT_NEGATIVE",
-    "POSITIVE",
-    "Stored",
-    "are_norms",
-    "distinct",
-    "is_finite",
-    "is_matrix",
-    "renamed",
-    "stored",
-    "stored_as",
-    "stored_under",
+    "ABOVE_ZERO", "MANY", "NOT_BELOW_ZERO", "Budget", "Count", "Field", "NotNegative", "Positive", "Stored",
+    "are_norms", "distinct", "fields_of", "is_finite", "is_matrix", "renamed", "stored", "stored_as", "stored_under",
     "within",
-]
+]  # fmt: skip
 
 MANY = 2**62  # beyond every count
-POSITIVE, NOT_NEGATIVE, ANY_COUNT = (1e-300, 1e100), (0, 1e100), (0, MANY)
-BUDGET = (2, MANY)
+Positive, NotNegative = Annotated[float, (1e-300, 1e100)], Annotated[float, (0, 1e100)]
+Count, Budget = Annotated[int, (0, MANY)], Annotated[int, (2, MANY)]
+NOT_BELOW_ZERO, ABOVE_ZERO = (0, math.inf), (5e-324, math.inf)  # limits of the values of arrays
 _SAME_NORM = {"f4": 1e-3, "f8": 1e-6}  # relative error that norms of rows may have
 
 Fields = dict[str, Any]
-ArrayType = str | tuple[np.dtype, str]
 Class = TypeVar("Class", bound=type)
 
 
@@ -56,11 +47,18 @@ class Stored(NamedTuple):
     name: str
     cls: type
     kind: str | None
-    arrays: Mapping[str, ArrayType]
-    ranges: Mapping[str, tuple[float, float]]
-    optional: tuple[str, ...]
     checked_within: tuple[str, ...]
     earlier: Callable[[Fields], Fields] | None
+
+
+class Field(NamedTuple):
+    """What a field may hold."""
+
+    hint: Any  # its type
+    element: str | np.dtype | None = None  # of an array: the letter of its type, or the type of its records
+    shape: str = ""
+    limits: tuple[float, float] = (-math.inf, math.inf)
+    may_be_none: bool = False
 
 
 _BY_NAME: dict[str, Stored] = {}
@@ -71,9 +69,6 @@ def stored(
     name: str,
     *,
     kind: str | None = None,
-    arrays: Mapping[str, ArrayType] | None = None,
-    ranges: Mapping[str, tuple[float, float]] | None = None,
-    optional: tuple[str, ...] = (),
     checked_within: tuple[str, ...] = (),
     earlier: Callable[[Fields], Fields] | None = None,
 ) -> Callable[[Class], Class]:
@@ -83,11 +78,27 @@ def stored(
         known = _BY_NAME.get(name)
         if known is not None and (known.cls.__module__, known.cls.__qualname__) != (cls.__module__, cls.__qualname__):
             raise ValueError(f"The name {name!r} is that of {known.cls.__qualname__} of {known.cls.__module__}.")
-        declared = Stored(name, cls, kind, arrays or {}, ranges or {}, optional, checked_within, earlier)
-        _BY_NAME[name] = _BY_CLASS[cls] = declared
+        _BY_NAME[name] = _BY_CLASS[cls] = Stored(name, cls, kind, checked_within, earlier)
         return cls
 
     return declare
+
+
+@cache
+def fields_of(cls: type) -> dict[str, Field]:
+    """What the fields of a class may hold."""
+    return {name: _field(hint) for name, hint in get_type_hints(cls, include_extras=True).items()}
+
+
+def _field(hint: Any) -> Field:
+    may_be_none = type(None) in get_args(hint)
+    for each in get_args(hint) if may_be_none else (hint,):
+        if get_origin(each) is Annotated:
+            plain, *declared = get_args(each)
+            limits = declared.pop() if isinstance(declared[-1], tuple) else Field(hint).limits
+            element, shape = declared if len(declared) == 2 else declared[0].split(" ") if declared else (None, "")
+            return Field(plain, element, shape, limits, may_be_none)
+    return Field(hint)
 
 
 def renamed(**names: str) -> Callable[[Fields], Fields]:

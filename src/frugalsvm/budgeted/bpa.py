@@ -30,11 +30,11 @@ A newcomer in the span of x_n (D = 0) makes V = {t}; one in the span of all is i
 neighbor, and looks again only for those that lost theirs: O(B) expected. ``projecting`` keeps H, O(B^2).
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from frugalsvm._stored import BUDGET, renamed, stored
+from frugalsvm._stored import Budget, renamed, stored
 from frugalsvm.budgeted.neighbors import Neighbors, forget_slot, know_the_old, meet_newcomer
 from frugalsvm.budgeted.policy import admit
 from frugalsvm.budgeted.projection import (
@@ -57,39 +57,33 @@ __all__ = ["ProjectOnAll", "ProjectOnNeighbor", "ProjectOnNewcomer"]
 SAME = 1e-8  # squared distances below this part of the squared norm are zero
 
 
-@stored("project-on-newcomer", kind="policy", arrays={"lost": "d s"}, ranges={"budget": BUDGET})
+@stored("project-on-newcomer", kind="policy")
 class ProjectOnNewcomer(NamedTuple):
     """BPA-S, V = {t}. For learners without a ball."""
 
-    budget: int
-    lost: np.ndarray  # scratch: alpha_r^2 rho_r of each slot
+    budget: Budget
+    lost: Annotated[np.ndarray, "d s"]  # scratch: alpha_r^2 rho_r of each slot
 
     one_output = True
 
 
-@stored(
-    "project-on-neighbor",
-    kind="policy",
-    arrays={"lost": "d s"},
-    ranges={"budget": BUDGET},
-    earlier=renamed(neighbours="neighbors"),  # codespell:ignore
-)
+@stored("project-on-neighbor", kind="policy", earlier=renamed(neighbours="neighbors"))  # codespell:ignore
 class ProjectOnNeighbor(NamedTuple):
     """BPA-NN, V = {n, t}. For learners without a ball."""
 
-    budget: int
-    lost: np.ndarray
+    budget: Budget
+    lost: Annotated[np.ndarray, "d s"]
     neighbors: Neighbors
 
     one_output = True
 
 
-@stored("project-on-all", kind="policy", arrays={"lost": "d s"}, ranges={"budget": BUDGET})
+@stored("project-on-all", kind="policy")
 class ProjectOnAll(NamedTuple):
     """BPA-P, V = all others."""
 
-    budget: int
-    lost: np.ndarray
+    budget: Budget
+    lost: Annotated[np.ndarray, "d s"]
     span: Span
 
     one_output = True

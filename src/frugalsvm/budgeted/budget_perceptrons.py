@@ -22,11 +22,11 @@ computes them one after the other in O(B) space. Now and then the values are com
 add up.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from frugalsvm._stored import BUDGET, renamed, stored, within
+from frugalsvm._stored import NOT_BELOW_ZERO, Budget, renamed, stored
 from frugalsvm.budgeted.neighbors import nearest
 from frugalsvm.budgeted.policy import admit, oldest_of_the_least, pass_by, remove
 from frugalsvm.compiling.functions import compiled, inlined
@@ -34,7 +34,7 @@ from frugalsvm.core.expansion import row_kernel_row
 from frugalsvm.core.fastmath import first_argmax, row_weighted_sum
 from frugalsvm.core.kernels import self_value
 from frugalsvm.core.lookahead import slot_row
-from frugalsvm.core.records import as_numbers, integer_record
+from frugalsvm.core.records import integer_record
 
 __all__ = ["RemoveConfident", "RemoveHarmless", "SelfScores", "new_self_scores"]
 
@@ -43,43 +43,37 @@ SCORES_STATE = integer_record("n_covered", "n_changes")  # slots with values; ch
 ZERO_64, ZERO_32 = 1e-12, 1e-6  # a value below this part of K(x, x) is zero: class +1
 
 
-@stored("self-scores", arrays={"values": "d s", "state": (SCORES_STATE, "1")})
+@stored("self-scores")
 class SelfScores(NamedTuple):
     """The model's raw values at its own support vectors."""
 
-    values: np.ndarray
-    state: np.ndarray  # (1,) SCORES_STATE
+    values: Annotated[np.ndarray, "d s"]
+    state: Annotated[np.ndarray, SCORES_STATE, "1", NOT_BELOW_ZERO]
 
     def is_sound(self, sizes) -> bool:
         """Whether there is room for the slots that are covered."""
-        return within(as_numbers(self.state)) and int(self.state[0]["n_covered"]) <= sizes["s"]
+        return int(self.state[0]["n_covered"]) <= sizes["s"]
 
 
-@stored("remove-confident", kind="policy", arrays={"confidence": "d s"}, ranges={"budget": BUDGET})
+@stored("remove-confident", kind="policy")
 class RemoveConfident(NamedTuple):
     """Remove the support vector that is classified best without its own help."""
 
-    budget: int
+    budget: Budget
     scores: SelfScores
-    confidence: np.ndarray  # scratch
+    confidence: Annotated[np.ndarray, "d s"]  # scratch
 
     one_output = True
 
 
-@stored(
-    "remove-harmless",
-    kind="policy",
-    arrays={"errors": "d s", "counts": "d 2s"},
-    ranges={"budget": BUDGET},
-    earlier=renamed(summarises="summarizes"),  # codespell:ignore
-)
+@stored("remove-harmless", kind="policy", earlier=renamed(summarises="summarizes"))  # codespell:ignore
 class RemoveHarmless(NamedTuple):
     """Remove the support vector without which the model makes the fewest errors on all of them."""
 
-    budget: int
+    budget: Budget
     scores: SelfScores
-    errors: np.ndarray  # scratch
-    counts: np.ndarray  # (2, capacity) the negative and positive examples that a support vector stands for
+    errors: Annotated[np.ndarray, "d s"]  # scratch
+    counts: Annotated[np.ndarray, "d 2s"]  # the negative and positive examples that a support vector stands for
     summarizes: bool  # whether it stands for others too ("tightest")
 
     one_output = True

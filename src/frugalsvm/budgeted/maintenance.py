@@ -19,7 +19,7 @@ none.
 
 from typing import Any, NamedTuple
 
-from frugalsvm._stored import BUDGET, stored
+from frugalsvm._stored import Budget, stored
 from frugalsvm.budgeted.norm_constraint import note_merge
 from frugalsvm.budgeted.policy import Unlimited, admit, oldest_of_the_least, remove, smallest_or_newcomer
 from frugalsvm.budgeted.projection import Project
@@ -35,20 +35,20 @@ from frugalsvm.core.merge import best_partner, between, log_kernel_value, merge_
 __all__ = ["POLICIES", "Merge", "Remove", "new_policy", "partner_of", "write_merged"]
 
 
-@stored("remove", kind="policy", ranges={"budget": BUDGET})
+@stored("remove", kind="policy")
 class Remove(NamedTuple):
     """Drop the smallest support vector (section 6.1)."""
 
-    budget: int
+    budget: Budget
 
     changes_few_slots = True
 
 
-@stored("merge", kind="policy", ranges={"budget": BUDGET})
+@stored("merge", kind="policy")
 class Merge(NamedTuple):
     """Merge the smallest support vector with its best partner (section 6.3), O(B)."""
 
-    budget: int
+    budget: Budget
 
     needs = ("gaussian",)
     changes_few_slots = True

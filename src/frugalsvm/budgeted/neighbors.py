@@ -7,7 +7,7 @@
 row only; when a slot is freed, those look again whose neighbor it was: one on average, so O(B) expected.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -25,12 +25,12 @@ FARTHEST = -1e300
 NEIGHBORS_STATE = integer_record("n_covered")  # slots whose neighbors are known
 
 
-@stored("neighbors", arrays={"slot": "i s", "nearness": "d s", "value": "d s", "state": (NEIGHBORS_STATE, "1")})
+@stored("neighbors")
 class Neighbors(NamedTuple):
-    slot: np.ndarray  # the neighbor of each slot, or UNKNOWN
-    nearness: np.ndarray
-    value: np.ndarray  # the kernel value of each slot with its neighbor
-    state: np.ndarray  # (1,) NEIGHBORS_STATE
+    slot: Annotated[np.ndarray, "i s"]  # the neighbor of each slot, or UNKNOWN
+    nearness: Annotated[np.ndarray, "d s"]
+    value: Annotated[np.ndarray, "d s"]  # the kernel value of each slot with its neighbor
+    state: Annotated[np.ndarray, NEIGHBORS_STATE, "1"]
 
     def is_sound(self, sizes) -> bool:
         """Whether neighbors are slots."""

@@ -8,7 +8,7 @@ values at the vectors involved. Now and then the norm is computed afresh, so tha
 A learner without a ball has the part ``Unconstrained``, for which all of this compiles to nothing.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -36,11 +36,11 @@ class Unconstrained(NamedTuple):
     """No constraint."""
 
 
-@stored("ball", kind="ball", ranges={"radius": (1e-300, 1e200)})
+@stored("ball", kind="ball")
 class Ball(NamedTuple):
     """``||w|| <= radius``"""
 
-    radius: float
+    radius: Annotated[float, (1e-300, 1e200)]
 
 
 @generic

@@ -21,14 +21,14 @@ The rank of a score among those of the window is a p-value (Vovk, Gammerman & Sh
 random order, as many are below p as p says.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from frugalsvm._stored import stored, within
+from frugalsvm._stored import NOT_BELOW_ZERO, stored
 from frugalsvm.budgeted.sgd import learn
 from frugalsvm.core.one_class import EVERY_ROW, OneClass
-from frugalsvm.core.records import as_numbers, float_record, integer_record
+from frugalsvm.core.records import float_record, integer_record
 from frugalsvm.core.score_reservoir import p_values_among
 
 __all__ = [
@@ -51,17 +51,17 @@ COUNTS = integer_record("n_scores", "n_looks")  # scores so far; how often thres
 SCALARS = float_record("threshold", "offset", "due")
 
 
-@stored("score-window", arrays={"scores": "d w", "counts": (COUNTS, "1"), "scalars": (SCALARS, "1")})
+@stored("score-window")
 class ScoreWindow(NamedTuple):
     """The last scores, in a ring, and what was taken from them; all arrays are changed in place."""
 
-    scores: np.ndarray  # (n,)
-    counts: np.ndarray  # (1,) COUNTS
-    scalars: np.ndarray  # (1,) SCALARS
+    scores: Annotated[np.ndarray, "d w"]  # (n,)
+    counts: Annotated[np.ndarray, COUNTS, "1", NOT_BELOW_ZERO]
+    scalars: Annotated[np.ndarray, SCALARS, "1"]
 
     def is_sound(self, sizes) -> bool:
-        """Whether there is a window, and counts are counts."""
-        return sizes["w"] > 0 and within(as_numbers(self.counts))
+        """Whether there is a window."""
+        return sizes["w"] > 0
 
 
 def new_window(n_scores):

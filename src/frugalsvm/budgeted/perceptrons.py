@@ -26,11 +26,11 @@ a + b <= c and phi = 1, or a phi^2 + b phi - c changes sign once between 0 and 1
 In the original M counts mistakes; with the margin update it must be the updates, or c could be zero.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from frugalsvm._stored import BUDGET, stored
+from frugalsvm._stored import ABOVE_ZERO, Budget, stored
 from frugalsvm.budgeted.norm_constraint import note_removal
 from frugalsvm.budgeted.policy import TURNED_AWAY, admit, oldest, remove, weakest
 from frugalsvm.compiling.functions import compiled
@@ -46,40 +46,36 @@ __all__ = ["Forget", "RemoveRandom", "RemoveWeakest", "Stop"]
 FORGETRON_SHARE = 15.0 / 32.0
 
 
-@stored("stop", kind="policy", ranges={"budget": BUDGET})
+@stored("stop", kind="policy")
 class Stop(NamedTuple):
     """Turn newcomers away when the model is full."""
 
-    budget: int
+    budget: Budget
 
 
-@stored("remove-random", kind="policy", arrays={"rng": "u 1"}, ranges={"budget": BUDGET})
+@stored("remove-random", kind="policy")
 class RemoveRandom(NamedTuple):
     """Remove one of the old support vectors at random."""
 
-    budget: int
-    rng: np.ndarray
-
-    def is_sound(self, sizes) -> bool:
-        """Whether the random generator gives anything but zeros."""
-        return int(self.rng[0]) != 0
+    budget: Budget
+    rng: Annotated[np.ndarray, "u 1", ABOVE_ZERO]
 
 
-@stored("remove-weakest", kind="policy", ranges={"budget": BUDGET})
+@stored("remove-weakest", kind="policy")
 class RemoveWeakest(NamedTuple):
     """Remove the support vector of the least absolute coefficient."""
 
-    budget: int
+    budget: Budget
 
     one_output = True
 
 
-@stored("forget", kind="policy", arrays={"spoiled": "d 1"}, ranges={"budget": BUDGET})
+@stored("forget", kind="policy")
 class Forget(NamedTuple):
     """Shrink all coefficients, then remove the oldest support vector."""
 
-    budget: int
-    spoiled: np.ndarray  # [Q]
+    budget: Budget
+    spoiled: Annotated[np.ndarray, "d 1"]  # [Q]
 
     one_output = True
 

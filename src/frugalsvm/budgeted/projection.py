@@ -9,18 +9,18 @@ squared norm) is projected at once, full or not, since its row would make the ke
 the coefficients of some hundred vectors in the plane grew to 1e8 and more, and decisions were noise, in float64 too.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from frugalsvm._stored import BUDGET, stored, within
+from frugalsvm._stored import NOT_BELOW_ZERO, Budget, stored
 from frugalsvm.budgeted.norm_constraint import note_projection
 from frugalsvm.budgeted.policy import admit, smallest_or_newcomer
 from frugalsvm.compiling.functions import compiled, entry, inlined
 from frugalsvm.core.expansion import exact_kernel, free_slot, refresh_slot
 from frugalsvm.core.inverse import grow_inverse, inverse_times, shrink_inverse
 from frugalsvm.core.lookahead import touch
-from frugalsvm.core.records import as_numbers, integer_record
+from frugalsvm.core.records import integer_record
 
 __all__ = [
     "REFRESH",
@@ -43,25 +43,25 @@ SPAN_STATE = integer_record("n_covered", "n_changes")  # slots in `inverse`; cha
 REFRESH = 2  # changes per slot of the budget after which the inverse is recomputed
 
 
-@stored("span", arrays={"inverse": "d pp", "column": "d p", "solved": "d p", "state": (SPAN_STATE, "1")})
+@stored("span")
 class Span(NamedTuple):
     """The inverse of the kernel matrix of the slots in use, and scratch arrays."""
 
-    inverse: np.ndarray
-    column: np.ndarray  # kernel values of a newcomer
-    solved: np.ndarray  # coefficients of a projection
-    state: np.ndarray  # (1,) SPAN_STATE
+    inverse: Annotated[np.ndarray, "d pp"]
+    column: Annotated[np.ndarray, "d p"]  # kernel values of a newcomer
+    solved: Annotated[np.ndarray, "d p"]  # coefficients of a projection
+    state: Annotated[np.ndarray, SPAN_STATE, "1", NOT_BELOW_ZERO]
 
     def is_sound(self, sizes) -> bool:
         """Whether there is room for the slots that the inverse covers."""
-        return within(as_numbers(self.state)) and int(self.state[0]["n_covered"]) <= sizes["p"]
+        return int(self.state[0]["n_covered"]) <= sizes["p"]
 
 
-@stored("project", kind="policy", ranges={"budget": BUDGET})
+@stored("project", kind="policy")
 class Project(NamedTuple):
     """Project the smallest support vector on all others (section 6.2), O(B^2)."""
 
-    budget: int
+    budget: Budget
     span: Span
 
     @classmethod

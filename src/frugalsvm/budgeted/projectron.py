@@ -28,11 +28,11 @@ With several classes the update is +1 for the class and -1 for its best rival, a
 the binary one for stacked models and features; the squared norm of the stacked projection is 2 ||P K(x, .)||^2.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from frugalsvm._stored import BUDGET, NOT_NEGATIVE, stored
+from frugalsvm._stored import Budget, NotNegative, stored
 from frugalsvm.budgeted.policy import TURNED_AWAY, admit
 from frugalsvm.budgeted.projection import (
     IN_SPAN,
@@ -53,17 +53,13 @@ NO_THRESHOLD = -1.0
 NEVER_STALE = 2**62  # the span only grows, which loses no accuracy
 
 
-@stored(
-    "projectron",
-    kind="policy",
-    ranges={"budget": BUDGET, "threshold": (NO_THRESHOLD, 1e100), "tolerance": NOT_NEGATIVE},
-)
+@stored("projectron", kind="policy")
 class Projectron(NamedTuple):
     """Project newcomers that are near the span of the support vectors, and all of them when the model is full."""
 
-    budget: int
-    threshold: float  # or NO_THRESHOLD
-    tolerance: float
+    budget: Budget
+    threshold: Annotated[float, (NO_THRESHOLD, 1e100)]  # or NO_THRESHOLD
+    tolerance: NotNegative
     on_margin_errors: bool  # Projectron++
     span: Span
 

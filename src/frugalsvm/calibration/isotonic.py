@@ -10,11 +10,11 @@ B. Zadrozny, C. Elkan (2002). Transforming classifier scores into accurate multi
 """
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from frugalsvm._stored import ANY_COUNT, stored, within
+from frugalsvm._stored import Count, stored, within
 from frugalsvm.calibration.agreement import of_several, of_two
 from frugalsvm.calibration.platt import PlattCalibration
 
@@ -28,21 +28,16 @@ def _nothing(*shape: int) -> np.ndarray:
     return np.zeros(shape)
 
 
-@stored(
-    "isotonic-calibration",
-    kind="calibration",
-    arrays={"knots": "d k", "levels": "d k", "values": "d rv", "labels": "i r", "weights": "d r"},
-    ranges={"n_new": ANY_COUNT},
-)
+@stored("isotonic-calibration", kind="calibration")
 class IsotonicCalibration(NamedTuple):
     """The function, linear between knots and constant beyond them, and the rows that it is fitted to next time."""
 
-    knots: np.ndarray = _nothing(0)
-    levels: np.ndarray = _nothing(0)
-    values: np.ndarray = _nothing(0, 1)  # decision values of rows, the last ones last
-    labels: np.ndarray = np.zeros(0, np.int64)
-    weights: np.ndarray = _nothing(0)
-    n_new: int = 0  # rows since the function was fitted
+    knots: Annotated[np.ndarray, "d k"] = _nothing(0)
+    levels: Annotated[np.ndarray, "d k"] = _nothing(0)
+    values: Annotated[np.ndarray, "d rv"] = _nothing(0, 1)  # decision values of rows, the last ones last
+    labels: Annotated[np.ndarray, "i r"] = np.zeros(0, np.int64)
+    weights: Annotated[np.ndarray, "d r"] = _nothing(0)
+    n_new: Count = 0  # rows since the function was fitted
 
     @property
     def is_new(self) -> bool:

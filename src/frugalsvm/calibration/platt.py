@@ -15,11 +15,11 @@ Advances in Large Margin Classifiers.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm._stored import NOT_NEGATIVE, stored
+from frugalsvm._stored import NotNegative, stored
 from frugalsvm.calibration.agreement import of_several, of_two
 from frugalsvm.calibration.slopes import LARGEST_LOG, LARGEST_STEP, derivatives, parts_of, settled_slopes
 
@@ -52,23 +52,19 @@ class _Derivatives(NamedTuple):
     fisher_shared: float
 
 
-@stored(
-    "calibration",
-    ranges={
-        **dict.fromkeys(("log_slope", "log_slope_below"), (-LARGEST_LOG, LARGEST_LOG)),
-        **dict.fromkeys(("information", "information_below", "n_rows"), NOT_NEGATIVE),
-    },
-    earlier=_with_two_slopes,
-)
+_LogSlope = Annotated[float, (-LARGEST_LOG, LARGEST_LOG)]
+
+
+@stored("calibration", earlier=_with_two_slopes)
 class PlattCalibration(NamedTuple):
     """Where the calibration stands: slopes, and a matrix of what is known of them."""
 
-    log_slope: float = 0.0  # of decision values from zero upwards
-    information: float = 1.0  # at the beginning: slopes are around 1
-    log_slope_below: float = 0.0  # of negative ones
-    information_below: float = 1.0
+    log_slope: _LogSlope = 0.0  # of decision values from zero upwards
+    information: NotNegative = 1.0  # at the beginning: slopes are around 1
+    log_slope_below: _LogSlope = 0.0  # of negative ones
+    information_below: NotNegative = 1.0
     information_shared: float = 0.0
-    n_rows: float = 0.0  # that it has learned from and not forgotten
+    n_rows: NotNegative = 0.0  # that it has learned from and not forgotten
 
     @property
     def slope(self) -> float:

@@ -10,11 +10,11 @@ B. Lucena (2018). Spline-based probability calibration. arXiv:1809.07751.
 """
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from frugalsvm._stored import NOT_NEGATIVE, stored
+from frugalsvm._stored import NotNegative, stored
 from frugalsvm.calibration.agreement import of_several, of_two
 from frugalsvm.calibration.platt import MEMORY
 from frugalsvm.calibration.slopes import (
@@ -34,19 +34,14 @@ _USUAL = 1.0  # divided by the number of slopes
 _TIE = 1.0
 
 
-@stored(
-    "spline-calibration",
-    kind="calibration",
-    arrays={"breaks": "d b", "log_slopes": "d k", "information": "d kk"},
-    ranges={"n_rows": NOT_NEGATIVE},
-)
+@stored("spline-calibration", kind="calibration")
 class SplineCalibration(NamedTuple):
     """The curve: where slopes change, their logarithms, and what is known of these."""
 
-    breaks: np.ndarray = np.zeros(1)  # increasing; one of them is zero
-    log_slopes: np.ndarray = np.zeros(2)
-    information: np.ndarray = np.eye(2)
-    n_rows: float = 0.0  # that it has learned from and not forgotten
+    breaks: Annotated[np.ndarray, "d b"] = np.zeros(1)  # increasing; one of them is zero
+    log_slopes: Annotated[np.ndarray, "d k"] = np.zeros(2)
+    information: Annotated[np.ndarray, "d kk"] = np.eye(2)
+    n_rows: NotNegative = 0.0  # that it has learned from and not forgotten
 
     @property
     def is_new(self) -> bool:

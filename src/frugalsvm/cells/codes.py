@@ -9,7 +9,7 @@ Rows are bit strings one after the other, those of a cell from a new word on.
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -31,25 +31,19 @@ _MOST_BITS = 16  # that can be read
 _OFF_GRID = 0.05  # of a step, that values may be beside a grid: rounding errors
 
 
-@stored(
-    "coded-cells",
-    arrays={
-        "words": "u w", "firsts": "i k", "widths": "t kc", "lows": "d kc", "steps": "e kc", "intercepts": "e ko",
-    },
-    ranges={"size": (1, 2**31), "is_centered": (0, 1)},
-)  # fmt: skip
+@stored("coded-cells")
 class CodedCells(NamedTuple):
     """A tree and the machines in its cells, of fewer rows than were learned, or less exact ones."""
 
     tree: Tree  # without members; ``starts`` counts rows that are kept
-    size: int  # most rows of a cell
-    words: np.ndarray  # (n_words,) uint64
-    firsts: np.ndarray  # (n_cells,) the words that cells begin with
-    widths: np.ndarray  # (n_cells, n_features + n_outputs) int8, bits of each column
-    lows: np.ndarray  # (n_cells, n_features + n_outputs)
-    steps: np.ndarray  # (n_cells, n_features + n_outputs) float32
-    intercepts: np.ndarray  # (n_cells, n_outputs) float32
-    is_centered: int  # whether the kernel sees rows relative to the middle of their columns' ranges
+    size: Annotated[int, (1, 2**31)]  # most rows of a cell
+    words: Annotated[np.ndarray, "u w"]  # (n_words,) uint64
+    firsts: Annotated[np.ndarray, "i k"]  # (n_cells,) the words that cells begin with
+    widths: Annotated[np.ndarray, "t kc"]  # (n_cells, n_features + n_outputs) int8, bits of each column
+    lows: Annotated[np.ndarray, "d kc"]  # (n_cells, n_features + n_outputs)
+    steps: Annotated[np.ndarray, "e kc"]  # (n_cells, n_features + n_outputs) float32
+    intercepts: Annotated[np.ndarray, "e ko"]  # (n_cells, n_outputs) float32
+    is_centered: Annotated[int, (0, 1)]  # whether the kernel sees rows relative to the middle of their columns' ranges
 
     def is_sound(self, sizes) -> bool:
         """Whether every row of every cell has its bits."""

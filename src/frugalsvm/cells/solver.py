@@ -22,7 +22,7 @@ and all coefficients cancel, so that they are zero here.
 import time
 from collections.abc import Callable
 from math import inf
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -51,15 +51,15 @@ class Examples(NamedTuple):
     weights: np.ndarray  # (n_rows,) positive, or (0,) where all are 1
 
 
-@stored("cells", arrays={"coef": "r on", "intercepts": "d ko", "centers": "d kf"}, ranges={"size": (1, 2**62)})
+@stored("cells")
 class Cells(NamedTuple):
     """A tree and the machines in its cells."""
 
     tree: Tree
-    size: int  # most rows of a cell, but for cells of rows that are all the same
-    coef: np.ndarray  # (n_outputs, n_rows) in the order of the tree's members, in the type that scores are computed in
-    intercepts: np.ndarray  # (n_cells, n_outputs) float64
-    centers: np.ndarray  # (n_cells, n_features) float64: what is subtracted from rows before the kernel sees them
+    size: Annotated[int, (1, 2**62)]  # most rows of a cell, but for cells of rows that are all the same
+    coef: Annotated[np.ndarray, "r on"]  # in the order of the tree's members, in the type of scores
+    intercepts: Annotated[np.ndarray, "d ko"]  # (n_cells, n_outputs) float64
+    centers: Annotated[np.ndarray, "d kf"]  # what is subtracted from rows before the kernel sees them
 
     def is_sound(self, sizes) -> bool:
         """Whether there is a machine for every cell, and a coefficient for every row."""

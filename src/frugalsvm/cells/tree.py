@@ -10,7 +10,7 @@ and no result depends on which thread took what.
 """
 
 from functools import partial
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -27,17 +27,15 @@ _LARGEST = np.float32(3e38)
 _BLOCK_ROWS = 8192  # that a thread takes at a time
 
 
-@stored(
-    "cell-tree", arrays={"directions": "x hf", "cuts": "e h", "children": "i h2", "starts": "i t", "members": "i n"}
-)
+@stored("cell-tree")
 class Tree(NamedTuple):
     """Nodes in the order of levels; the first one is the root. Without nodes, all rows are in one cell."""
 
-    directions: np.ndarray  # (n_nodes, n_features) what rows are projected on
-    cuts: np.ndarray  # (n_nodes,) float32; projections below it are on the left
-    children: np.ndarray  # (n_nodes, 2) left and right: another node, or ~cell
-    starts: np.ndarray  # (n_cells + 1,) where the members of each cell begin
-    members: np.ndarray  # (n_rows,) rows, cell after cell; (0,) where it does not matter which they are
+    directions: Annotated[np.ndarray, "x hf"]  # (n_nodes, n_features) what rows are projected on
+    cuts: Annotated[np.ndarray, "e h"]  # (n_nodes,) float32; projections below it are on the left
+    children: Annotated[np.ndarray, "i h2"]  # (n_nodes, 2) left and right: another node, or ~cell
+    starts: Annotated[np.ndarray, "i t"]  # (n_cells + 1,) where the members of each cell begin
+    members: Annotated[np.ndarray, "i n"]  # rows, cell after cell; (0,) where it does not matter which they are
 
     @property
     def n_cells(self) -> int:

@@ -35,7 +35,8 @@ def keep_code(dispatcher: Any, options: Iterable[str]) -> None:
     """Have Numba's dispatcher of an entry look for machine code where there may be some, and keep what it compiles."""
     if hasattr(dispatcher, "_cache"):
         # Code that was made with other options is another one, and so is that of the suite, which is optimized less.
-        stamp = (_SOURCES, f"O{int(numba.config.OPT)}", *sorted(options))
+        level = f"O{int(numba.config.OPT)}" + ("" if numba.config.LOOP_VECTORIZE else "s")
+        stamp = (_SOURCES, level, *sorted(options))
         dispatcher._cache = _CodeCache(dispatcher.py_func, stamp)
     else:
         _warn_of_other_cache()

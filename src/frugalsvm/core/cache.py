@@ -10,16 +10,16 @@ When there is no room the row goes that was not used for the longest time. Nothi
 makes room for more slots within the same number of bytes, so that fewer rows fit.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from frugalsvm._stored import stored, within
+from frugalsvm._stored import NOT_BELOW_ZERO, stored, within
 from frugalsvm.compiling.functions import compiled, inlined, larger, separate
 from frugalsvm.core.expansion import whole_groups
 from frugalsvm.core.kernels import kernel_row, pairing_of, self_value
 from frugalsvm.core.pairing import pair
-from frugalsvm.core.records import as_numbers, integer_record
+from frugalsvm.core.records import integer_record
 from frugalsvm.core.sparse_source import column_products
 
 __all__ = [
@@ -41,30 +41,26 @@ FREE = -1.0  # when an index without a row was used
 ROWS_STATE = integer_record("clock", "n_logged")  # uses of rows; slots that were filled
 
 
-@stored(
-    "kernel-rows", arrays={"buffer": "x n", "values": "x rs", "place": "i s", "slot": "i r", "used": "d r",
-    "synced": "i r", "log": "i l", "stamp": "i s", "missing": "i s", "scratch": "x 3s", "columns": "x 00",
-    "state": (ROWS_STATE, "1")},
-)  # fmt: skip
+@stored("kernel-rows")
 class KernelRows(NamedTuple):
-    buffer: np.ndarray  # the memory of the values
-    values: np.ndarray  # (n_rows, capacity) kernel values
-    place: np.ndarray  # (capacity,) the row of a slot, or NONE
-    slot: np.ndarray  # (n_rows,) the slot of a row, or NONE
-    used: np.ndarray  # (n_rows,) when a row was used last
-    synced: np.ndarray  # (n_rows,) insertions that a row knows of
-    log: np.ndarray  # (a power of two,) a ring of the slots that were filled
-    stamp: np.ndarray  # (capacity,) the insertion that filled a slot last
-    missing: np.ndarray  # (capacity,) scratch: slots
-    scratch: np.ndarray  # (3, capacity) scratch: products, norms, values
-    columns: np.ndarray  # (n_features, capacity) the slots transposed, or empty: only while there is a source of them
-    state: np.ndarray  # (1,) ROWS_STATE
+    buffer: Annotated[np.ndarray, "x n"]  # the memory of the values
+    values: Annotated[np.ndarray, "x rs"]  # (n_rows, capacity) kernel values
+    place: Annotated[np.ndarray, "i s"]  # (capacity,) the row of a slot, or NONE
+    slot: Annotated[np.ndarray, "i r"]  # (n_rows,) the slot of a row, or NONE
+    used: Annotated[np.ndarray, "d r"]  # (n_rows,) when a row was used last
+    synced: Annotated[np.ndarray, "i r"]  # (n_rows,) insertions that a row knows of
+    log: Annotated[np.ndarray, "i l"]  # (a power of two,) a ring of the slots that were filled
+    stamp: Annotated[np.ndarray, "i s"]  # (capacity,) the insertion that filled a slot last
+    missing: Annotated[np.ndarray, "i s"]  # (capacity,) scratch: slots
+    scratch: Annotated[np.ndarray, "x 3s"]  # (3, capacity) scratch: products, norms, values
+    columns: Annotated[np.ndarray, "x 00"]  # the slots transposed, or empty: only while there is a source
+    state: Annotated[np.ndarray, ROWS_STATE, "1", NOT_BELOW_ZERO]
 
     def is_sound(self, sizes) -> bool:
         """Whether slots and rows refer to each other, and the log to slots."""
         capacity, n_rows, log = sizes["s"], sizes["r"], sizes["l"]
         n_logged = int(self.state[0]["n_logged"])
-        right = log >= capacity and log & (log - 1) == 0 and n_rows > 0 and within(as_numbers(self.state))
+        right = log >= capacity and log & (log - 1) == 0 and n_rows > 0
         right = right and within(self.place, n_rows, NONE) and within(self.slot, capacity, NONE)
         right = right and within(self.stamp, n_logged + 1, NONE) and within(self.synced, n_logged + 1, NONE)
         if not right or not within(self.log, capacity):

@@ -8,16 +8,16 @@ With ``S`` the sum of the scales since averaging began and ``c`` the second half
 ``S * coef - c``.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from frugalsvm._stored import are_norms, stored, within
+from frugalsvm._stored import NOT_BELOW_ZERO, are_norms, stored
 from frugalsvm.compiling.functions import compiled, inlined
 from frugalsvm.core.fastmath import ADJACENT, copy_row
 from frugalsvm.core.kernels import kernel_row, kernel_value, pairing_of, self_value
 from frugalsvm.core.pairing import exact_pair, row_pairs
-from frugalsvm.core.records import as_numbers, float_record, integer_record
+from frugalsvm.core.records import float_record, integer_record
 
 __all__ = [
     "COUNTS",
@@ -50,21 +50,18 @@ SLOT_MULTIPLE = 16
 NEGLIGIBLE = 1e-30  # of coefficients, beside those of new examples
 
 
-@stored(
-    "expansion", arrays={"rows": "x sf", "norms": "x s", "coef": "d cs", "weights": "x os", "sizes": "d s",
-    "births": "i s", "counts": (COUNTS, "1"), "scalars": (SCALARS, "1")},
-)  # fmt: skip
+@stored("expansion")
 class Expansion(NamedTuple):
     """Arrays of the store; all are mutated in place."""
 
-    rows: np.ndarray  # (capacity, n_features) support vectors, float32 or float64
-    norms: np.ndarray  # (capacity,) norms of the rows, see `row_norm`, same type
-    coef: np.ndarray  # (n_outputs or twice that, capacity) raw coefficients, float64
-    weights: np.ndarray  # (n_outputs, capacity) copy of the coefficients in the type of the rows, for scoring
-    sizes: np.ndarray  # (capacity,) ||coef_j||^2 K(x_j, x_j) over the outputs, float64
-    births: np.ndarray  # (capacity,) the example number at which a slot got its vector
-    counts: np.ndarray  # (1,) COUNTS
-    scalars: np.ndarray  # (1,) SCALARS
+    rows: Annotated[np.ndarray, "x sf"]  # (capacity, n_features) support vectors, float32 or float64
+    norms: Annotated[np.ndarray, "x s"]  # (capacity,) norms of the rows, see `row_norm`, same type
+    coef: Annotated[np.ndarray, "d cs"]  # (n_outputs or twice that, capacity) raw coefficients, float64
+    weights: Annotated[np.ndarray, "x os"]  # copy of the coefficients in the type of the rows, for scoring
+    sizes: Annotated[np.ndarray, "d s"]  # (capacity,) ||coef_j||^2 K(x_j, x_j) over the outputs, float64
+    births: Annotated[np.ndarray, "i s"]  # (capacity,) the example number at which a slot got its vector
+    counts: Annotated[np.ndarray, COUNTS, "1", NOT_BELOW_ZERO]
+    scalars: Annotated[np.ndarray, SCALARS, "1"]
 
     @property
     def n_outputs(self) -> int:
@@ -73,7 +70,7 @@ class Expansion(NamedTuple):
     def is_sound(self, sizes) -> bool:
         """Whether the counts, and the norms of the slots in use, are right."""
         n, n_slots, n_outputs = int(self.counts[0]["n_slots"]), sizes["s"], sizes["o"]
-        if not within(as_numbers(self.counts)) or n > n_slots or n_slots % SLOT_MULTIPLE or n_outputs == 0:
+        if n > n_slots or n_slots % SLOT_MULTIPLE or n_outputs == 0:
             return False
         norms, rows = self.norms[:n], self.rows[:n]  # of which kind is for the model, which knows the kernel
         right = are_norms(norms, rows) or are_norms(norms, rows, are_sums=True)

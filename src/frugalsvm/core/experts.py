@@ -21,16 +21,17 @@ That is linear: one column of coefficients predicts, as that of a single machine
 M. Herbster, M. K. Warmuth, "Tracking the best expert", Machine Learning 32 (1998).
 """
 
-from typing import NamedTuple
+import math
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from frugalsvm._stored import POSITIVE, stored, within
+from frugalsvm._stored import NOT_BELOW_ZERO, stored
 from frugalsvm.compiling.functions import compiled, entry, generic, larger, smaller
 from frugalsvm.core.kernels import self_value
 from frugalsvm.core.losses import MARGIN, hinge_for, margin_of, update_direction
 from frugalsvm.core.outputs import n_outputs_for, with_classes
-from frugalsvm.core.records import as_numbers, float_record, integer_record
+from frugalsvm.core.records import float_record, integer_record
 from frugalsvm.core.schedules import clock_of
 
 __all__ = [
@@ -62,29 +63,23 @@ COUNTS = integer_record(
 STANDING = float_record("share", "size", "fade")
 
 
-@stored(
-    "experts", kind="loss", ranges={"n_outputs": (1, 2**31)},
-    arrays={"strengths": "d k", "clocks": "d k", "standing": (STANDING, "k"), "counts": (COUNTS, "1"),
-    "parts": "d k", "values": "d v"},
-)  # fmt: skip
+@stored("experts", kind="loss")
 class Experts(NamedTuple):
     """Machines with the same support vectors. The outputs of an expert are side by side."""
 
-    n_outputs: int  # of all experts together
+    n_outputs: Annotated[int, (1, 2**31)]  # of all experts together
     loss: NamedTuple  # of each
-    strengths: np.ndarray  # (n_experts,) lambda
-    clocks: np.ndarray  # (n_experts,)
-    standing: np.ndarray  # (n_experts,) STANDING
-    counts: np.ndarray  # (1,) COUNTS
-    parts: np.ndarray  # (n_experts,) what sums of each are multiplied by in the vote; scratch
-    values: np.ndarray  # (n_outputs of one,) decision values of the example at hand; scratch
+    strengths: Annotated[np.ndarray, "d k", (1e-300, math.inf)]  # (n_experts,) lambda
+    clocks: Annotated[np.ndarray, "d k", (1, math.inf)]  # (n_experts,)
+    standing: Annotated[np.ndarray, STANDING, "k"]
+    counts: Annotated[np.ndarray, COUNTS, "1", NOT_BELOW_ZERO]
+    parts: Annotated[np.ndarray, "d k"]  # (n_experts,) what sums of each are multiplied by in the vote; scratch
+    values: Annotated[np.ndarray, "d v"]  # (n_outputs of one,) decision values of the example at hand; scratch
 
     def is_sound(self, sizes) -> bool:
         """Whether numbers are in their ranges, and there are outputs for each expert."""
         standing = self.standing
-        right = bool((self.strengths >= POSITIVE[0]).all() and (self.clocks >= 1).all())
-        right = right and within(as_numbers(self.counts))
-        right = right and bool((standing["share"] > 0).all() and (standing["size"] >= 0).all())
+        right = bool((standing["share"] > 0).all() and (standing["size"] >= 0).all())
         right = right and bool(((standing["fade"] > 0) & (standing["fade"] <= 1)).all())
         n_each = getattr(self.loss, "n_outputs", 1)
         return right and sizes["v"] == n_each and sizes["k"] * n_each == self.n_outputs

@@ -25,11 +25,11 @@ In all functions of the Euclidean distance gamma is a factor of its square: that
 squared length scale.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from frugalsvm._stored import NOT_NEGATIVE, POSITIVE, stored
+from frugalsvm._stored import NotNegative, Positive, stored
 from frugalsvm.compiling.functions import entry, generic, inlined, larger, smaller
 from frugalsvm.core.fastmath import FARTHEST, LOG2E, decay, row_weighted_sum
 from frugalsvm.core.feature_sums import Chi2Distances, L1Distances, Minima
@@ -72,22 +72,22 @@ _ROUNDING_32, _ROUNDING_64 = np.float32(ROUNDING["float32"]), np.float64(ROUNDIN
 _BESIDE_ONE = 2.0**-60  # what is nothing beside the largest value of a kernel that is 1 at most
 
 
-@stored("rbf", kind="kernel", ranges={"gamma": POSITIVE})
+@stored("rbf", kind="kernel")
 class RBF(NamedTuple):
     """``exp(-gamma ||x - z||^2)``"""
 
-    gamma: float
+    gamma: Positive
 
     shift_invariant = True
     gaussian = True
     multiplicative = True
 
 
-@stored("laplacian", kind="kernel", ranges={"gamma": POSITIVE})
+@stored("laplacian", kind="kernel")
 class Laplacian(NamedTuple):
     """``exp(-gamma sum_f |x_f - z_f|)``"""
 
-    gamma: float
+    gamma: Positive
 
     shift_invariant = True
     spectral = True
@@ -96,41 +96,41 @@ class Laplacian(NamedTuple):
     multiplicative = True
 
 
-@stored("matern12", kind="kernel", ranges={"gamma": POSITIVE})
+@stored("matern12", kind="kernel")
 class Matern12(NamedTuple):
     """``exp(-s)`` with ``s = sqrt(gamma) ||x - z||``"""
 
-    gamma: float
+    gamma: Positive
 
     shift_invariant = True
     spectral = True
 
 
-@stored("matern32", kind="kernel", ranges={"gamma": POSITIVE})
+@stored("matern32", kind="kernel")
 class Matern32(NamedTuple):
     """``(1 + s) exp(-s)`` with ``s = sqrt(3 gamma) ||x - z||``"""
 
-    gamma: float
+    gamma: Positive
 
     shift_invariant = True
     spectral = True
 
 
-@stored("matern52", kind="kernel", ranges={"gamma": POSITIVE})
+@stored("matern52", kind="kernel")
 class Matern52(NamedTuple):
     """``(1 + s + s^2 / 3) exp(-s)`` with ``s = sqrt(5 gamma) ||x - z||``"""
 
-    gamma: float
+    gamma: Positive
 
     shift_invariant = True
     spectral = True
 
 
-@stored("chi2", kind="kernel", ranges={"gamma": POSITIVE})
+@stored("chi2", kind="kernel")
 class Chi2(NamedTuple):
     """``exp(-gamma sum_f (x_f - z_f)^2 / (x_f + z_f))``"""
 
-    gamma: float
+    gamma: Positive
 
     by_feature = True
     nonnegative = True
@@ -156,13 +156,13 @@ class Cosine(NamedTuple):
     """``<x, z> / (||x|| ||z||)``, and 0 for a row of zeros"""
 
 
-@stored("poly", kind="kernel", ranges={"gamma": POSITIVE, "coef0": NOT_NEGATIVE, "degree": (1, 1000)})
+@stored("poly", kind="kernel")
 class Poly(NamedTuple):
     """``(gamma <x, z> + coef0)^degree`` with an integer degree >= 1"""
 
-    gamma: float
-    coef0: float
-    degree: int
+    gamma: Positive
+    coef0: NotNegative
+    degree: Annotated[int, (1, 1000)]
 
 
 @stored("linear", kind="kernel")

@@ -8,7 +8,7 @@
 ``MulticlassHinge`` (Crammer & Singer 2001): an output per class, ``margin = f_y(x) - max_{i != y} f_i(x)``.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from frugalsvm._stored import stored
 from frugalsvm.compiling.functions import generic
@@ -23,11 +23,11 @@ class BinaryHinge(NamedTuple):
     """``max(0, 1 - y f(x))``"""
 
 
-@stored("multiclass-hinge", kind="loss", ranges={"n_outputs": (2, 2**31)})
+@stored("multiclass-hinge", kind="loss")
 class MulticlassHinge(NamedTuple):
     """``max(0, 1 + max_{i != y} f_i(x) - f_y(x))``"""
 
-    n_outputs: int
+    n_outputs: Annotated[int, (2, 2**31)]
 
 
 def hinge_for(n_outputs):

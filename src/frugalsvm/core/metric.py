@@ -6,12 +6,12 @@ what it is, a machine for such rows. The center c changes no distance; it keeps 
 """
 
 from contextlib import nullcontext
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
 
-from frugalsvm._stored import NOT_NEGATIVE, stored
+from frugalsvm._stored import NOT_BELOW_ZERO, NotNegative, stored
 from frugalsvm.compiling.threads import ONE_THREAD, Threads, blas_threads
 from frugalsvm.core.origin import Origin, relative
 
@@ -19,20 +19,15 @@ __all__ = ["Directions", "Factors", "Metric", "in_metric", "mapped", "new_metric
 
 _BLOCK_VALUES = 2**18  # of rows that are in float64 at a time
 
-_GAMMA = {"gamma": NOT_NEGATIVE}
 
-
-@stored("factors", kind="metric", arrays={"center": "d f", "scales": "d f", "factors": "d f"}, ranges=_GAMMA)
+@stored("factors", kind="metric")
 class Factors(NamedTuple):
     """A factor for each feature."""
 
-    center: np.ndarray  # (n_features,)
-    scales: np.ndarray  # (n_features,) how far values of a feature are apart, 0 for constants: for importances
-    factors: np.ndarray  # (n_features,)
-    gamma: float  # what the kernel should have; 0 if it was not learned
-
-    def is_sound(self, sizes) -> bool:
-        return bool((self.scales >= 0).all())
+    center: Annotated[np.ndarray, "d f"]
+    scales: Annotated[np.ndarray, "d f", NOT_BELOW_ZERO]  # how far values are apart, 0 for constants: for importances
+    factors: Annotated[np.ndarray, "d f"]
+    gamma: NotNegative  # what the kernel should have; 0 if it was not learned
 
     @property
     def width(self) -> int:
@@ -44,17 +39,14 @@ class Factors(NamedTuple):
         return self.factors
 
 
-@stored("directions", kind="metric", arrays={"center": "d n", "scales": "d n", "directions": "d fn"}, ranges=_GAMMA)
+@stored("directions", kind="metric")
 class Directions(NamedTuple):
     """Directions across features, no more of them than features."""
 
-    center: np.ndarray
-    scales: np.ndarray
-    directions: np.ndarray  # (n_directions, n_features)
-    gamma: float
-
-    def is_sound(self, sizes) -> bool:
-        return bool((self.scales >= 0).all())
+    center: Annotated[np.ndarray, "d n"]
+    scales: Annotated[np.ndarray, "d n", NOT_BELOW_ZERO]
+    directions: Annotated[np.ndarray, "d fn"]  # (n_directions, n_features)
+    gamma: NotNegative
 
     @property
     def width(self) -> int:

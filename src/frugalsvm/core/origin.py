@@ -12,12 +12,12 @@ far away, measured by the spread of the rows. In a stream that moves away the or
 kernel values lose digits are counted, and when many came in a row, which no outlier does, their mean is the new origin.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
 
-from frugalsvm._stored import ANY_COUNT, stored
+from frugalsvm._stored import Count, stored
 from frugalsvm.core.moments import moments_of
 
 __all__ = [
@@ -44,12 +44,12 @@ BLOCK_ROWS = 2**14
 _SURELY = 0.9  # of a limit: rounding errors of sums in float32 are less than the rest
 
 
-@stored("origin", arrays={"point": "d f", "far_sum": "d f"}, ranges={"n_far": ANY_COUNT, "far_squares": (0, 1e300)})
+@stored("origin")
 class Origin(NamedTuple):
-    point: np.ndarray  # (n_features,) float64
-    n_far: int  # how many of the last rows were far from it, without a near one in between
-    far_sum: np.ndarray  # (n_features,) their sum, relative to the point
-    far_squares: float  # and that of their squared norms
+    point: Annotated[np.ndarray, "d f"]  # (n_features,) float64
+    n_far: Count  # how many of the last rows were far from it, without a near one in between
+    far_sum: Annotated[np.ndarray, "d f"]  # (n_features,) their sum, relative to the point
+    far_squares: Annotated[float, (0, 1e300)]  # and that of their squared norms
 
     @property
     def is_zero(self) -> bool:

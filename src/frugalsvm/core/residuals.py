@@ -30,39 +30,38 @@ B. Kulis, P. L. Bartlett, "Implicit online learning", ICML 2010. I. Steinwart, A
 quantiles with the help of the pinball loss", Bernoulli 17 (2011).
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from frugalsvm._stored import stored
+from frugalsvm._stored import NotNegative, stored
 from frugalsvm.compiling.functions import generic, inlined, larger, smaller
 
 __all__ = ["LOSSES", "Residual", "Residuals", "implicit_step", "loss_of_residuals", "residual_steps"]
 
 STEEP, NONE = 1e12, 1e30  # beyond all residuals of standardized targets, without infinite products
 NOTHING = 1e-12  # shorter steps, of such targets, are rounding errors
-_LIMITS = {"epsilon": (0, 1e100), "gain": (0, STEEP), "low": (-NONE, 0), "high": (0, NONE)}
 
 
-@stored("residual", kind="loss", ranges=_LIMITS)
+@stored("residual", kind="loss")
 class Residual(NamedTuple):
     """A loss of one output."""
 
-    epsilon: float
-    gain: float
-    low: float
-    high: float
+    epsilon: NotNegative
+    gain: Annotated[float, (0, STEEP)]
+    low: Annotated[float, (-NONE, 0)]
+    high: Annotated[float, (0, NONE)]
 
 
-@stored("residuals", kind="loss", arrays=dict.fromkeys(_LIMITS, "d o"), ranges={"n_outputs": (2, 2**31)})
+@stored("residuals", kind="loss")
 class Residuals(NamedTuple):
     """The losses of several outputs, such as quantiles."""
 
-    n_outputs: int
-    epsilon: np.ndarray
-    gain: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
+    n_outputs: Annotated[int, (2, 2**31)]
+    epsilon: Annotated[np.ndarray, "d o"]
+    gain: Annotated[np.ndarray, "d o"]
+    low: Annotated[np.ndarray, "d o"]
+    high: Annotated[np.ndarray, "d o"]
 
 
 def _insensitive(epsilon, quantile):

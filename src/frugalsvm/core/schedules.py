@@ -28,11 +28,11 @@ are one multiplication. For Pegasos without a ball (``free=True``) the scale is 
 example then has a raw coefficient of exactly 1, which budget maintenance makes use of.
 """
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm._stored import NOT_NEGATIVE, POSITIVE, stored
+from frugalsvm._stored import NotNegative, Positive, stored
 from frugalsvm.compiling.functions import generic
 from frugalsvm.core.kernels import self_value
 from frugalsvm.core.losses import MARGIN
@@ -54,53 +54,53 @@ __all__ = [
 ]
 
 
-@stored("pegasos", kind="schedule", ranges={"lam": NOT_NEGATIVE})
+@stored("pegasos", kind="schedule")
 class Pegasos(NamedTuple):
     """``eta_t = 1 / (lambda t)``"""
 
-    lam: float
+    lam: NotNegative
     free: bool
 
 
-@stored("forgetting", kind="schedule", ranges={"lam": NOT_NEGATIVE, "clock": (1, 1e100)})
+@stored("forgetting", kind="schedule")
 class Forgetting(NamedTuple):
     """``eta_t = 1 / (lambda min(t, clock))``"""
 
-    lam: float
-    clock: float
+    lam: NotNegative
+    clock: Annotated[float, (1, 1e100)]
 
 
-@stored("norma", kind="schedule", ranges={"lam": NOT_NEGATIVE, "eta0": POSITIVE})
+@stored("norma", kind="schedule")
 class Norma(NamedTuple):
     """``eta_t = eta0 / sqrt(t)``"""
 
-    lam: float
-    eta0: float
+    lam: NotNegative
+    eta0: Positive
 
     needs_small_steps = True  # eta0 lambda < 1, or shrinking would change the sign of the model
 
 
-@stored("perceptron", kind="schedule", ranges={"eta0": POSITIVE, "margin": (0, 1)})
+@stored("perceptron", kind="schedule")
 class Perceptron(NamedTuple):
     """``eta_t = eta0``, no shrinking; learns from mistakes, or below the margin too"""
 
-    eta0: float
-    margin: float  # 0 or 1
+    eta0: Positive
+    margin: Annotated[float, (0, 1)]  # 0 or 1
 
 
-@stored("passive-aggressive", kind="schedule", ranges={"C": POSITIVE})
+@stored("passive-aggressive", kind="schedule")
 class PassiveAggressive(NamedTuple):
     """The least change that gives an example its margin, up to a largest step"""
 
-    C: float
+    C: Positive
 
 
-@stored("implicit", kind="schedule", ranges={"lam": NOT_NEGATIVE, "eta0": POSITIVE})
+@stored("implicit", kind="schedule")
 class Implicit(NamedTuple):
     """The exact minimum of the regularized loss of one example, near the model"""
 
-    lam: float
-    eta0: float
+    lam: NotNegative
+    eta0: Positive
 
 
 @generic

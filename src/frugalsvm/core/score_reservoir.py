@@ -30,13 +30,13 @@ One row takes a search and a move of some hundred values in a sorted array of a 
 """
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from frugalsvm._stored import stored, within
+from frugalsvm._stored import NOT_BELOW_ZERO, stored
 from frugalsvm.compiling.functions import compiled, entry, inlined
-from frugalsvm.core.records import as_numbers, float_record, integer_record
+from frugalsvm.core.records import float_record, integer_record
 
 __all__ = [
     "HUGE",
@@ -66,21 +66,18 @@ class Promise(NamedTuple):
     extrapolates: bool
 
 
-@stored(
-    "score-reservoir",
-    arrays={"ring": "d w", "ranked": "d w", "counts": (COUNTS, "1"), "scalars": (SCALARS, "1")},
-)
+@stored("score-reservoir")
 class ScoreReservoir(NamedTuple):
     """The last scores, as they came and in order, and what became of the promise; all arrays are changed in place."""
 
-    ring: np.ndarray  # (window,)
-    ranked: np.ndarray  # (window,), of which the first are in use
-    counts: np.ndarray  # (1,) COUNTS
-    scalars: np.ndarray  # (1,) SCALARS
+    ring: Annotated[np.ndarray, "d w"]  # (window,)
+    ranked: Annotated[np.ndarray, "d w"]  # (window,), of which the first are in use
+    counts: Annotated[np.ndarray, COUNTS, "1", NOT_BELOW_ZERO]
+    scalars: Annotated[np.ndarray, SCALARS, "1"]
 
     def is_sound(self, sizes) -> bool:
         """Whether both arrays have the same scores, and counts are counts."""
-        if sizes["w"] == 0 or not within(as_numbers(self.counts)):
+        if sizes["w"] == 0:
             return False
         known = known_scores(self)
         in_order = np.array_equal(known, np.sort(self.ring[: len(known)]))

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._stored import ANY_COUNT, NOT_NEGATIVE, POSITIVE, stored
+from frugalsvm._stored import Count, NotNegative, Positive, stored
 from frugalsvm.compiling.functions import compiled, larger, separate, smaller
 from frugalsvm.core.cache import row_of_slot
 from frugalsvm.core.fastmath import float64_sum
@@ -36,15 +36,15 @@ NOBODY = 1e300  # the gradient of nobody who may rise or fall
 TIE = 1e-12
 
 
-@stored("lasvm", ranges={"C": POSITIVE, "tau": NOT_NEGATIVE, "few": ANY_COUNT})
+@stored("lasvm")
 class LASVM(NamedTuple):
     """Parameters of LASVM."""
 
     kernel: NamedTuple
-    C: float
-    tau: float
+    C: Positive
+    tau: NotNegative
     pairs: bool  # choose the partner by the gain
-    few: int  # examples of each class there must be before any may leave
+    few: Count  # examples of each class there must be before any may leave
 
 
 @compiled

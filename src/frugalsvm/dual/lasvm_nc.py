@@ -16,9 +16,9 @@ examples of one class are lacking, as in a stream sorted by label, nobody knows 
 nothing is left out or taken for an outlier, and CLEAN leaves ``PATIENCE`` times more.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from frugalsvm._stored import ANY_COUNT, NOT_NEGATIVE, POSITIVE, stored
+from frugalsvm._stored import Count, NotNegative, Positive, stored
 from frugalsvm.compiling.functions import separate
 from frugalsvm.core.cache import row_of_slot
 from frugalsvm.core.fastmath import float64_sum
@@ -35,32 +35,20 @@ __all__ = ["HINGE_LOSS", "LASVMNC", "RAMP_FILTER", "RAMP_LOSS"]
 HINGE_LOSS, RAMP_LOSS, RAMP_FILTER = range(3)
 
 
-@stored(
-    "lasvm-without-bias",
-    ranges={
-        "C": POSITIVE,
-        "loss": (0, 2),
-        "s": (-1e100, 1),
-        "warm_up": ANY_COUNT,
-        "tau": NOT_NEGATIVE,
-        "clean_every": ANY_COUNT,
-        "max_idle": ANY_COUNT,
-        "few": ANY_COUNT,
-    },
-)
+@stored("lasvm-without-bias")
 class LASVMNC(NamedTuple):
     """Parameters of LASVM-G, LASVM-NC, LASVM-I and FULL SVM."""
 
     kernel: NamedTuple
-    C: float
-    loss: int  # HINGE_LOSS, RAMP_LOSS (NC) or RAMP_FILTER (I)
-    s: float
-    warm_up: int  # support vectors before the ramp is used
-    tau: float
+    C: Positive
+    loss: Annotated[int, (0, 2)]  # HINGE_LOSS, RAMP_LOSS (NC) or RAMP_FILTER (I)
+    s: Annotated[float, (-1e100, 1)]
+    warm_up: Count  # support vectors before the ramp is used
+    tau: NotNegative
     pairs: bool
-    clean_every: int  # 0: never
-    max_idle: int  # members with alpha = 0 that CLEAN leaves
-    few: int  # examples of each class there must be before any is left out
+    clean_every: Count  # 0: never
+    max_idle: Count  # members with alpha = 0 that CLEAN leaves
+    few: Count  # examples of each class there must be before any is left out
 
 
 @visit.implement(LASVMNC)

@@ -21,7 +21,7 @@ every term of which is at least zero. Its second part changes by a few numbers i
 summed in the pass that updates the gradients.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -60,25 +60,21 @@ POOL = integer_record("n_free", "current")  # slots on the stack of free ones; t
 _RENAMED = {"members": "working_set", "truth": "labels", "free": "free_slots", "tallies": "counts"}
 
 
-@stored(
-    "dual", arrays={"gradient": "x os", "labels": "d os", "bound": "x os", "up": "x os", "down": "x os", "worst":
-    "d ow", "zone": "t os", "row": "i s", "free_slots": "i s", "pool": (POOL, "1"), "counts": (COUNTS, "o"),
-    "sums": (SUMS, "o")}, earlier=lambda fields: {_RENAMED.get(name, name): each for name, each in fields.items()},
-)  # fmt: skip
+@stored("dual", earlier=lambda fields: {_RENAMED.get(name, name): each for name, each in fields.items()})
 class DualState(NamedTuple):
     working_set: Expansion
-    gradient: np.ndarray  # (n_outputs, capacity) in the type of the rows, like what it is compared with below
-    labels: np.ndarray  # (n_outputs, capacity) +1 and -1
-    bound: np.ndarray  # (n_outputs, capacity) c_k Y_k, the end of the box besides 0; 0 where a slot is no member
-    up: np.ndarray  # (n_outputs, capacity) how far alpha may rise
-    down: np.ndarray  # (n_outputs, capacity) how far alpha may fall
-    worst: np.ndarray  # (n_outputs, chunks) the worst violation of each chunk of slots
-    zone: np.ndarray  # (n_outputs, capacity) where on the ramp a member was when it came
-    row: np.ndarray  # (capacity,) the row of the training matrix that a member is, for later passes
-    free_slots: np.ndarray  # (capacity,) a stack
-    pool: np.ndarray  # (1,) POOL
-    counts: np.ndarray  # (n_outputs,) COUNTS
-    sums: np.ndarray  # (n_outputs,) SUMS
+    gradient: Annotated[np.ndarray, "x os"]  # in the type of the rows, like what it is compared with below
+    labels: Annotated[np.ndarray, "d os"]  # (n_outputs, capacity) +1 and -1
+    bound: Annotated[np.ndarray, "x os"]  # c_k Y_k, the end of the box besides 0; 0 where a slot is no member
+    up: Annotated[np.ndarray, "x os"]  # (n_outputs, capacity) how far alpha may rise
+    down: Annotated[np.ndarray, "x os"]  # (n_outputs, capacity) how far alpha may fall
+    worst: Annotated[np.ndarray, "d ow"]  # (n_outputs, chunks) the worst violation of each chunk of slots
+    zone: Annotated[np.ndarray, "t os"]  # (n_outputs, capacity) where on the ramp a member was when it came
+    row: Annotated[np.ndarray, "i s"]  # (capacity,) the row of the training matrix that a member is, for later passes
+    free_slots: Annotated[np.ndarray, "i s"]  # (capacity,) a stack
+    pool: Annotated[np.ndarray, POOL, "1"]
+    counts: Annotated[np.ndarray, COUNTS, "o"]
+    sums: Annotated[np.ndarray, SUMS, "o"]
 
     def is_sound(self, sizes) -> bool:
         """Whether members are counted, and free slots are free."""

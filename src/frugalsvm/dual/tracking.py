@@ -15,11 +15,11 @@ Two of its shortcuts are free here: gradients are kept for all members, and a me
 row.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from frugalsvm._stored import POSITIVE, stored, within
+from frugalsvm._stored import ABOVE_ZERO, MANY, Positive, stored
 from frugalsvm.compiling.functions import compiled, entry, separate
 from frugalsvm.core.cache import row_of_slot
 from frugalsvm.core.fastmath import float64_sum
@@ -39,26 +39,23 @@ __all__ = ["Tracking", "make_rounds", "mean_of_round", "new_tracking"]
 TRACE = float_record("gap_sum", "n_gaps")  # the sum of the normalized gaps after each example, and how many
 
 
-@stored(
-    "tracking", arrays={"rng": "u 1", "lag": "d ok", "moved": "i ok", "trace": (TRACE, "1")}, ranges={"C": POSITIVE,
-    "n_steps": (1, 2**31)},
-)  # fmt: skip
+@stored("tracking")
 class Tracking(NamedTuple):
     """Parameters of the tracking algorithms, and what they remember of the present round."""
 
     kernel: NamedTuple
-    C: float
-    n_steps: int  # K
+    C: Positive
+    n_steps: Annotated[int, (1, 2**31)]  # K
     process: bool
     cached: bool
-    rng: np.ndarray
-    lag: np.ndarray  # (n_outputs, K) how far the mean of the round is behind the last iterate
-    moved: np.ndarray  # (n_outputs, K) the slots of those members, -1 where there is none
-    trace: np.ndarray  # (1,) TRACE
+    rng: Annotated[np.ndarray, "u 1", ABOVE_ZERO]
+    lag: Annotated[np.ndarray, "d ok"]  # (n_outputs, K) how far the mean of the round is behind the last iterate
+    moved: Annotated[np.ndarray, "i ok", (-1, MANY)]  # the slots of those members, -1 where there is none
+    trace: Annotated[np.ndarray, TRACE, "1"]
 
     def is_sound(self, sizes) -> bool:
         """Whether there is room for the steps of a round."""
-        return sizes["k"] == self.n_steps and within(self.moved, least=-1) and int(self.rng[0]) != 0
+        return sizes["k"] == self.n_steps
 
 
 def new_tracking(kernel, C, n_steps, process, cached, n_outputs, rng):

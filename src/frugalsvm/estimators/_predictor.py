@@ -1,6 +1,6 @@
 """A kernel expansion that is not learned any more."""
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -10,17 +10,15 @@ from frugalsvm.core.expansion import COUNTS, Expansion, new_expansion
 __all__ = ["Predictor"]
 
 
-@stored(
-    "predictor", arrays={"rows": "x nf", "norms": "x n", "coef": "d on", "intercept": "d o", "counts": (COUNTS, "1")}
-)
+@stored("predictor")
 class Predictor(NamedTuple):
     """What a model that was saved for prediction has instead of its learning state."""
 
-    rows: np.ndarray  # (n, n_features) support vectors
-    norms: np.ndarray  # (n,) their norms, as in the expansion
-    coef: np.ndarray  # (n_outputs, n)
-    intercept: np.ndarray  # (n_outputs,)
-    counts: np.ndarray  # those of the expansion that it was
+    rows: Annotated[np.ndarray, "x nf"]  # (n, n_features) support vectors
+    norms: Annotated[np.ndarray, "x n"]  # (n,) their norms, as in the expansion
+    coef: Annotated[np.ndarray, "d on"]  # (n_outputs, n)
+    intercept: Annotated[np.ndarray, "d o"]  # (n_outputs,)
+    counts: Annotated[np.ndarray, COUNTS, "1"]  # those of the expansion that it was
 
     def expansion(self) -> Expansion:
         """The support vectors as a store."""

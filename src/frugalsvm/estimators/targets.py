@@ -3,14 +3,14 @@
 Numbers are checked, and put on a scale of their own, so that steps and tolerances suit all of them.
 """
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from sklearn.base import OutlierMixin, RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, check_array, check_consistent_length, check_is_fitted
 
 from frugalsvm._locks import shared
-from frugalsvm._stored import stored
+from frugalsvm._stored import ABOVE_ZERO, stored
 from frugalsvm.arrays.namespace import on_host
 from frugalsvm.estimators.protocol import Fits, FitsAndFollows
 from frugalsvm.lowrank.losses import Pinball
@@ -32,16 +32,12 @@ _LARGEST, _SMALLEST = 1e24, 1e-24
 _NORMAL_QUARTILES = 1.35  # standard deviations between the quartiles of a normal distribution
 
 
-@stored("target-scale", arrays={"center": "d o", "spread": "d o"})
+@stored("target-scale")
 class TargetScale(NamedTuple):
     """Where the targets of each output are, and how far apart: outputs of the model are in these units."""
 
-    center: np.ndarray
-    spread: np.ndarray
-
-    def is_sound(self, sizes) -> bool:
-        """Whether standardized targets can be had."""
-        return bool((self.spread > 0).all())
+    center: Annotated[np.ndarray, "d o"]
+    spread: Annotated[np.ndarray, "d o", ABOVE_ZERO]
 
     def standardized(self, targets: np.ndarray) -> np.ndarray:
         """Targets (n, 1) or (n, n_outputs) in units of the model, (n, n_outputs)."""

@@ -4,7 +4,7 @@ Of each pair, the second class is the positive one. An example is in the solvers
 in a slot of its own there. Lists of solvers are changed in place.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -52,13 +52,13 @@ def votes(values, n_classes):
     return scores + sizes / (3.0 * (np.abs(sizes) + 1.0))
 
 
-@stored("examples", arrays={"ids": "i n", "labels": "i n", "slots": "i nk"})
+@stored("examples")
 class Examples(NamedTuple):
     """The examples that a classifier has learned and not unlearned, in the order of their ids."""
 
-    ids: np.ndarray  # (n,)
-    labels: np.ndarray  # (n,) the indices of their classes
-    slots: np.ndarray  # (n, n_classes - 1) their slots in the solvers of their class
+    ids: Annotated[np.ndarray, "i n"]  # (n,)
+    labels: Annotated[np.ndarray, "i n"]  # (n,) the indices of their classes
+    slots: Annotated[np.ndarray, "i nk"]  # (n, n_classes - 1) their slots in the solvers of their class
 
     def and_also(self, other):
         return Examples(*(np.concatenate(parts) for parts in zip(self, other, strict=True)))

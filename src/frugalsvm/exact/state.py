@@ -23,14 +23,14 @@ left, if it may fall. ``g = f - b`` is kept for all points, as their ``scores``.
 The *margin set* are points in RISING or FALLING that move together so that their f stays at its target +1 or -1.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from frugalsvm._stored import distinct, stored, within
+from frugalsvm._stored import NOT_BELOW_ZERO, distinct, stored, within
 from frugalsvm.compiling.functions import separate
 from frugalsvm.core.expansion import Expansion, new_expansion, resized
-from frugalsvm.core.records import as_numbers, float_record, integer_record
+from frugalsvm.core.records import float_record, integer_record
 
 __all__ = [
     "FALLING",
@@ -81,35 +81,30 @@ def with_rows_apart(fields, names_of_rows):
     return fields
 
 
-@stored(
-    "exact", arrays={"scores": "d s", "lower": "d s", "kink": "d s", "upper": "d s", "min_f": "d s", "max_f": "d s",
-    "change": "d s", "old_scores": "d s", "zone": "t s", "margin_index": "i s", "free_slots": "i s", "margin_slots":
-    "i m", "R": "d mm", "ones": "d m", "column": "d m", "rates": "d m", "residuals": "d m", "counts": (COUNTS, "1"),
-    "scalars": (SCALARS, "1")}, earlier=_earlier,
-)  # fmt: skip
+@stored("exact", earlier=_earlier)
 class ExactState(NamedTuple):
     points: Expansion  # beta is coef[0]; weights[0] is its copy
     # Of each point, (capacity,)
-    scores: np.ndarray  # f without the bias
-    lower: np.ndarray  # the ends of the box and its kink, all 0 for a free slot
-    kink: np.ndarray
-    upper: np.ndarray
-    min_f: np.ndarray  # what f is to be at least and at most; members of the margin set: anything
-    max_f: np.ndarray
-    change: np.ndarray  # of beta, that the scores do not know of yet
-    old_scores: np.ndarray  # scratch
-    zone: np.ndarray
-    margin_index: np.ndarray  # index in the margin set, or -1
-    free_slots: np.ndarray  # a stack
+    scores: Annotated[np.ndarray, "d s"]  # f without the bias
+    lower: Annotated[np.ndarray, "d s"]  # the ends of the box and its kink, all 0 for a free slot
+    kink: Annotated[np.ndarray, "d s"]
+    upper: Annotated[np.ndarray, "d s"]
+    min_f: Annotated[np.ndarray, "d s"]  # what f is to be at least and at most; members of the margin set: anything
+    max_f: Annotated[np.ndarray, "d s"]
+    change: Annotated[np.ndarray, "d s"]  # of beta, that the scores do not know of yet
+    old_scores: Annotated[np.ndarray, "d s"]  # scratch
+    zone: Annotated[np.ndarray, "t s"]
+    margin_index: Annotated[np.ndarray, "i s"]  # index in the margin set, or -1
+    free_slots: Annotated[np.ndarray, "i s"]  # a stack
     # Of each member of the margin set, (room,)
-    margin_slots: np.ndarray
-    R: np.ndarray  # (room, room) factor, see cholesky.py
-    ones: np.ndarray  # R^-T 1
-    column: np.ndarray  # scratch: R^-T of the column of a point
-    rates: np.ndarray  # scratch: how the coefficients move
-    residuals: np.ndarray  # scratch: how far f is from its targets
-    counts: np.ndarray  # (1,) COUNTS
-    scalars: np.ndarray  # (1,) SCALARS
+    margin_slots: Annotated[np.ndarray, "i m"]
+    R: Annotated[np.ndarray, "d mm"]  # (room, room) factor, see cholesky.py
+    ones: Annotated[np.ndarray, "d m"]  # R^-T 1
+    column: Annotated[np.ndarray, "d m"]  # scratch: R^-T of the column of a point
+    rates: Annotated[np.ndarray, "d m"]  # scratch: how the coefficients move
+    residuals: Annotated[np.ndarray, "d m"]  # scratch: how far f is from its targets
+    counts: Annotated[np.ndarray, COUNTS, "1", NOT_BELOW_ZERO]
+    scalars: Annotated[np.ndarray, SCALARS, "1"]
 
     def is_sound(self, sizes) -> bool:
         """Whether the margin set and the free slots are slots, and the factor can be divided by its diagonal."""
@@ -117,7 +112,7 @@ class ExactState(NamedTuple):
         n_margin, n_free = int(counts["n_margin"]), int(counts["n_free"])
         room, margin, free = sizes["m"], self.margin_slots[: max(n_margin, 0)], self.free_slots[: max(n_free, 0)]
         right = 0 <= n_margin <= room and 0 <= n_free <= n and within(self.zone, 5) and self.points.coef.shape[0] == 1
-        right = right and within(as_numbers(self.counts)) and within(self.margin_index, room, -1)
+        right = right and within(self.margin_index, room, -1)
         right = right and within(self.free_slots, sizes["s"]) and within(self.margin_slots, sizes["s"], -1)
         right = right and within(margin, n) and within(free, n) and distinct(free)
         if not right or not (self.margin_index[margin] == np.arange(n_margin)).all():

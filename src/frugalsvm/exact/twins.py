@@ -13,16 +13,16 @@ a lower bound, because a partner that went can only have been the cheapest: so a
 twin comes first in order. An arriving twin is compared with all.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from frugalsvm._stored import stored, within
+from frugalsvm._stored import NOT_BELOW_ZERO, stored, within
 from frugalsvm.compiling.functions import compiled, larger, separate, smaller
 from frugalsvm.core.cache import row_of_slot
 from frugalsvm.core.kernels import self_value
 from frugalsvm.core.merge import best_point
-from frugalsvm.core.records import as_numbers, float_record, integer_record
+from frugalsvm.core.records import float_record, integer_record
 from frugalsvm.exact.state import ExactState, new_state, with_rows_apart
 
 __all__ = [
@@ -66,34 +66,29 @@ def _earlier(fields):
     return with_rows_apart(fields, _ROWS)
 
 
-@stored(
-    "twins", arrays={"plus": "d s", "minus": "d s", "partner": "i s", "cost": "d s", "known": "? s", "tried": "? s",
-    "cost_new": "d s", "tried_new": "? s", "costs": "d s", "side": "t s", "products": "d ss", "merged": "d 2f",
-    "kernel_rows": "d 2s", "counts": (COUNTS, "1"), "sums": (SUMS, "1")}, earlier=_earlier,
-)  # fmt: skip
+@stored("twins", earlier=_earlier)
 class Twins(NamedTuple):
     state: ExactState
     # Of each twin, (capacity,)
-    plus: np.ndarray  # weights of the positive and of the negative examples that it stands for
-    minus: np.ndarray
-    partner: np.ndarray  # the remembered partner
-    cost: np.ndarray  # of the merge with it
-    known: np.ndarray  # whether it is the cheapest
-    tried: np.ndarray  # whether that merge was tried
-    cost_new: np.ndarray  # of the merge with the newcomer
-    tried_new: np.ndarray
-    costs: np.ndarray  # scratch
-    side: np.ndarray  # +1 or -1 of the boundary; 0 on it, and for newcomers that nobody has noticed
-    products: np.ndarray  # (capacity, capacity) inner products of the twins: costs and merges are made of them
-    merged: np.ndarray  # (2, n_features) a merged twin, and the newcomer
-    kernel_rows: np.ndarray  # (2, capacity) their kernel values
-    counts: np.ndarray  # (1,) COUNTS
-    sums: np.ndarray  # (1,) SUMS
+    plus: Annotated[np.ndarray, "d s"]  # weights of the positive and of the negative examples that it stands for
+    minus: Annotated[np.ndarray, "d s"]
+    partner: Annotated[np.ndarray, "i s"]  # the remembered partner
+    cost: Annotated[np.ndarray, "d s"]  # of the merge with it
+    known: Annotated[np.ndarray, "? s"]  # whether it is the cheapest
+    tried: Annotated[np.ndarray, "? s"]  # whether that merge was tried
+    cost_new: Annotated[np.ndarray, "d s"]  # of the merge with the newcomer
+    tried_new: Annotated[np.ndarray, "? s"]
+    costs: Annotated[np.ndarray, "d s"]  # scratch
+    side: Annotated[np.ndarray, "t s"]  # +1 or -1 of the boundary; 0 on it, and for newcomers that nobody has noticed
+    products: Annotated[np.ndarray, "d ss"]  # inner products of the twins: costs and merges are made of them
+    merged: Annotated[np.ndarray, "d 2f"]  # (2, n_features) a merged twin, and the newcomer
+    kernel_rows: Annotated[np.ndarray, "d 2s"]  # (2, capacity) their kernel values
+    counts: Annotated[np.ndarray, COUNTS, "1", NOT_BELOW_ZERO]
+    sums: Annotated[np.ndarray, SUMS, "1"]
 
     def is_sound(self, sizes) -> bool:
         """Whether partners are slots."""
-        counted = within(as_numbers(self.counts))
-        return counted and within(self.partner, sizes["s"], -1) and within(self.side, 2, -1)
+        return within(self.partner, sizes["s"], -1) and within(self.side, 2, -1)
 
 
 def new_twins(budget, n_features):

@@ -22,7 +22,7 @@ frequencies, and in no case above theirs (random data, 1 to 784 features).
 transform is then one of contiguous runs, whatever the stride.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
@@ -53,18 +53,15 @@ SPARSE_OUTPUTS = 4  # outputs per component at which they are as fast as a spars
 SPARSE_FEATURES = 128  # with fewer, rows have few non-zeros and sparse products are as fast
 
 
-@stored("fourier", kind="feature-map", arrays={"frequencies": "e fd", "offsets": "e d"})
+@stored("fourier", kind="feature-map")
 class DenseFourier(NamedTuple):
     """Frequencies (n_features, d) and offsets (d), in turns."""
 
-    frequencies: np.ndarray
-    offsets: np.ndarray
+    frequencies: Annotated[np.ndarray, "e fd"]
+    offsets: Annotated[np.ndarray, "e d"]
 
 
-@stored(
-    "structured-fourier", kind="feature-map", arrays={"factors": "e b4p", "offsets": "e d"},
-    ranges={"n_features": (1, 2**62)},
-)  # fmt: skip
+@stored("structured-fourier", kind="feature-map")
 class StructuredFourier(NamedTuple):
     """What a row of p padded features is multiplied with before, between and after the three transforms.
 
@@ -72,9 +69,9 @@ class StructuredFourier(NamedTuple):
     normalizes the transforms. ``offsets`` are d, in turns.
     """
 
-    n_features: int
-    factors: np.ndarray
-    offsets: np.ndarray
+    n_features: Annotated[int, (1, 2**62)]
+    factors: Annotated[np.ndarray, "e b4p"]
+    offsets: Annotated[np.ndarray, "e d"]
 
     def is_sound(self, sizes) -> bool:
         """Whether rows are padded to a power of two, and there are blocks enough."""

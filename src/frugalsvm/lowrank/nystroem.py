@@ -9,7 +9,7 @@ the threshold 1e-16 of the paper fits directions that are rounding errors (20 % 
 all eigenvalues keeps these directions as small as leaving them out, and needs no eigenvectors.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -49,16 +49,13 @@ CONVERTED_ROWS = 4096  # that are made float32 at a time, if they are not
 BLOCK_ROWS = 256  # a block of kernel values stays in the cache between the product and the exponential
 
 
-@stored(
-    "nystroem", kind="feature-map", arrays={"landmarks": "e nf", "norms": "e n", "whitening": "d nd",
-    "eigenvalues": "d d"}, optional=("whitening", "eigenvalues"),
-)  # fmt: skip
+@stored("nystroem", kind="feature-map")
 class Nystroem(NamedTuple):
     kernel: NamedTuple
-    landmarks: np.ndarray  # (s, n_features) float32
-    norms: np.ndarray  # (s,) their squared norms
-    whitening: np.ndarray | None  # (s, d) float64: Q D^-1/2; None where coefficients are those of kernel values
-    eigenvalues: np.ndarray | None  # (d,) those that were kept; None where none had to be found
+    landmarks: Annotated[np.ndarray, "e nf"]  # (s, n_features) float32
+    norms: Annotated[np.ndarray, "e n"]  # (s,) their squared norms
+    whitening: Annotated[np.ndarray, "d nd"] | None  # Q D^-1/2; None where coefficients are those of kernel values
+    eigenvalues: Annotated[np.ndarray, "d d"] | None  # (d,) those that were kept; None where none had to be found
 
     def is_sound(self, sizes) -> bool:
         """Whether the norms are those of the landmarks."""

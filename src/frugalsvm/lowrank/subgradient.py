@@ -31,11 +31,11 @@ How it is fast
     what limits it: a second u in float32 for the dot products would save a sixth of a step at 512 features.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from frugalsvm._stored import POSITIVE, stored, within
+from frugalsvm._stored import Positive, stored
 from frugalsvm.compiling.functions import entry, generic, inlined
 from frugalsvm.lowrank.losses.compiled import slope_of, tilt_of
 
@@ -67,27 +67,23 @@ _VANISHED = 1e-200  # numbers of a vector that are nothing beside any others
 # Step rules: how far, and which set is feasible
 
 
-@stored(
-    "robust-step",
-    kind="rule",
-    ranges={"penalty": POSITIVE, "radius": (1e-300, 1e200), "intercept_bound": (0, 1e200), "numerator": (0, 1e200)},
-)
+@stored("robust-step", kind="rule")
 class RobustStep(NamedTuple):
     """``eta_j = numerator / sqrt(j)``; the intercept is free within its bound."""
 
-    penalty: float
-    radius: float  # of the ball of w
+    penalty: Positive
+    radius: Annotated[float, (1e-300, 1e200)]  # of the ball of w
     intercept: bool
-    intercept_bound: float
-    numerator: float  # D_X / D_G
+    intercept_bound: Annotated[float, (0, 1e200)]
+    numerator: Annotated[float, (0, 1e200)]  # D_X / D_G
 
 
-@stored("strong-step", kind="rule", ranges={"penalty": POSITIVE, "radius": (1e-300, 1e200)})
+@stored("strong-step", kind="rule")
 class StrongStep(NamedTuple):
     """``eta_j = 1 / (penalty j)``; the intercept is one more weight."""
 
-    penalty: float
-    radius: float  # of the ball of w, or of w and the intercept together
+    penalty: Positive
+    radius: Annotated[float, (1e-300, 1e200)]  # of the ball of w, or of w and the intercept together
     intercept: bool
 
 
@@ -234,28 +230,20 @@ STEP, NEXT_WINDOW = 0, 1  # in the clock
 BEFORE, OPEN = 0, 1  # windows
 
 
-@stored(
-    "subgradient-state", arrays={"directions": "d od", "scales": "d o", "squared_norms": "d o", "intercepts":
-    "d o", "sums": "d 2od", "intercept_sums": "d 2o", "waiting": "d o", "etas": "d 2", "clock": "i 2",
-    "averaging": "i 3"},
-)  # fmt: skip
+@stored("subgradient-state")
 class SubgradientState(NamedTuple):
     """All that a run consists of; arrays only, so that a pickled one continues bit for bit."""
 
-    directions: np.ndarray  # (n_outputs, d): u
-    scales: np.ndarray  # (n_outputs,): w = scale * u
-    squared_norms: np.ndarray  # (n_outputs,), of u
-    intercepts: np.ndarray  # (n_outputs,)
-    sums: np.ndarray  # (2, n_outputs, d): eta * w over each window, without what waits
-    intercept_sums: np.ndarray  # (2, n_outputs)
-    waiting: np.ndarray  # (n_outputs,): sum of eta * scale since u changed, in the open window
-    etas: np.ndarray  # (2,): sum of eta over each window
-    clock: np.ndarray  # steps taken, first step of the next window
-    averaging: np.ndarray  # the fields of Averaging
-
-    def is_sound(self, sizes) -> bool:
-        """Whether steps can be counted on."""
-        return within(self.clock, _NEVER + 2) and within(self.averaging, _NEVER + 2)
+    directions: Annotated[np.ndarray, "d od"]  # (n_outputs, d): u
+    scales: Annotated[np.ndarray, "d o"]  # (n_outputs,): w = scale * u
+    squared_norms: Annotated[np.ndarray, "d o"]  # (n_outputs,), of u
+    intercepts: Annotated[np.ndarray, "d o"]  # (n_outputs,)
+    sums: Annotated[np.ndarray, "d 2od"]  # (2, n_outputs, d): eta * w over each window, without what waits
+    intercept_sums: Annotated[np.ndarray, "d 2o"]  # (2, n_outputs)
+    waiting: Annotated[np.ndarray, "d o"]  # (n_outputs,): sum of eta * scale since u changed, in the open window
+    etas: Annotated[np.ndarray, "d 2"]  # (2,): sum of eta over each window
+    clock: Annotated[np.ndarray, "i 2", (0, _NEVER + 1)]  # steps taken, first step of the next window
+    averaging: Annotated[np.ndarray, "i 3", (0, _NEVER + 1)]  # the fields of Averaging
 
 
 def new_state(n_outputs, d, averaging):

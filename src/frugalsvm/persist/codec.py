@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from frugalsvm._stored import stored_as
+from frugalsvm._stored import Field, fields_of, stored_as
 from frugalsvm.core.cache import KernelRows
 from frugalsvm.core.records import as_numbers
 from frugalsvm.persist.archive import checked_dtype, stored_form
@@ -232,24 +232,30 @@ def _objects(array: np.ndarray, encode: Callable[[Any], Any]) -> dict[str, Any]:
 
 def plain_fields(part: Any) -> dict[str, Any]:
     """The fields of a part, declared arrays of records as arrays of numbers."""
-    declared = stored_as(type(part))
-    records = [] if declared is None else [name for name, how in declared.arrays.items() if isinstance(how, tuple)]
+    records = _records_of(type(part))
     return {**part._asdict(), **{name: as_numbers(np.ascontiguousarray(getattr(part, name))) for name in records}}
+
+
+def _records_of(cls: type) -> dict[str, Field]:
+    """The fields of a part that are arrays of records."""
+    if stored_as(cls) is None:
+        return {}
+    return {name: field for name, field in fields_of(cls).items() if isinstance(field.element, np.dtype)}
 
 
 def _todays_fields(cls: type, fields: dict[str, Any]) -> dict[str, Any]:
     """The fields of a part as its class has them now."""
     declared = stored_as(cls)
-    if declared is None:
-        return fields
-    if declared.earlier is not None:
+    if declared is not None and declared.earlier is not None:
         fields = declared.earlier(fields)
-    records = {name: how for name, how in declared.arrays.items() if isinstance(how, tuple) and name in fields}
-    return {**fields, **{name: _as_records(fields[name], dtype, len(at)) for name, (dtype, at) in records.items()}}
+    records = {name: field for name, field in _records_of(cls).items() if name in fields}
+    return {**fields, **{name: _as_records(fields[name], field) for name, field in records.items()}}
 
 
-def _as_records(array: Any, dtype: np.dtype, n_dimensions: int) -> Any:
+def _as_records(array: Any, field: Field) -> Any:
     """An array of numbers as one of records, if it can be; one record may lack its dimension, as in older files."""
+    dtype: Any = field.element
+    n_dimensions = len(field.shape)
     fits = type(array) is np.ndarray and array.flags.c_contiguous and array.ndim in (n_dimensions, n_dimensions + 1)
     if not fits or array.dtype != dtype[0] or array.shape[-1:] != (len(dtype.names or ()),):
         return array

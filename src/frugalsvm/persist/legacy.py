@@ -1,66 +1,25 @@
 """The names of parts in files of version 1, which were those of modules and classes then."""
 
-__all__ = ["PARTS_OF_VERSION_1"]
+import re
 
-PARTS_OF_VERSION_1 = {
+__all__ = ["name_today"]
+
+_OTHERS = {
     "asset.fourier.DenseFourier": "fourier",
-    "asset.fourier.StructuredFourier": "structured-fourier",
-    "asset.losses.EpsilonInsensitive": "epsilon-insensitive",
-    "asset.losses.Hinge": "hinge",
-    "asset.losses.SquaredEpsilonInsensitive": "squared-epsilon-insensitive",
-    "asset.losses.SquaredHinge": "squared-hinge",
-    "asset.nystroem.Nystroem": "nystroem",
-    "asset.subgradient.RobustStep": "robust-step",
-    "asset.subgradient.StrongStep": "strong-step",
-    "asset.subgradient.SubgradientState": "subgradient-state",
-    "budgeted.ball.Ball": "ball",
-    "budgeted.ball.Everywhere": "everywhere",
-    "budgeted.bpa.ProjectOnAll": "project-on-all",
     "budgeted.bpa.ProjectOnNeighbour": "project-on-neighbor",
-    "budgeted.bpa.ProjectOnNewcomer": "project-on-newcomer",
-    "budgeted.maintenance.Merge": "merge",
-    "budgeted.maintenance.Remove": "remove",
     "budgeted.neighbours.Neighbours": "neighbors",  # codespell:ignore
-    "budgeted.perceptrons.Forget": "forget",
-    "budgeted.perceptrons.RemoveRandom": "remove-random",
-    "budgeted.perceptrons.RemoveWeakest": "remove-weakest",
-    "budgeted.perceptrons.Stop": "stop",
-    "budgeted.policy.Unlimited": "unlimited",
-    "budgeted.projection.Freeze": "freeze",
-    "budgeted.projection.Project": "project",
-    "budgeted.projection.Span": "span",
-    "budgeted.projectron.Projectron": "projectron",
-    "budgeted.self_scored.RemoveConfident": "remove-confident",
-    "budgeted.self_scored.RemoveHarmless": "remove-harmless",
-    "budgeted.self_scored.SelfScores": "self-scores",
-    "budgeted.sgd.Parts": "parts",
-    "core.cache.KernelRows": "kernel-rows",
-    "core.expansion.Expansion": "expansion",
-    "core.kernels.Linear": "linear",
-    "core.kernels.Poly": "poly",
-    "core.kernels.RBF": "rbf",
-    "core.losses.BinaryHinge": "binary-hinge",
     "core.losses.MultiClassHinge": "multiclass-hinge",
-    "core.origin.Origin": "origin",
-    "core.schedules.Implicit": "implicit",
-    "core.schedules.Norma": "norma",
-    "core.schedules.PassiveAggressive": "passive-aggressive",
-    "core.schedules.Pegasos": "pegasos",
-    "core.schedules.Perceptron": "perceptron",
     "dual.biased.Biased": "lasvm",
     "dual.learn.Machine": "dual-machine",
     "dual.online.Online": "lasvm-without-bias",
-    "dual.state.Dual": "dual",
-    "dual.tracking.Tracking": "tracking",
     "estimators._asset_steps.Steps": "subgradient-steps",
     "estimators._machines.Machine": "budgeted-machine",
-    "estimators._pairs.Examples": "examples",
-    "estimators._predictor.Predictor": "predictor",
     "exact.machine.Machine": "exact-machine",
-    "exact.state.Exact": "exact",
-    "exact.twins.Twins": "twins",
-    "pipelines.calibration.Calibration": "calibration",
-    "pipelines.rows.Rows": "rows",
-    "pipelines.sampling.RowSample": "row-sample",
-    "pipelines.watching.RangeWatch": "range-watch",
 }
+
+
+def name_today(name: str) -> str:
+    """What a part is called now: ``strong-step`` if it was ``asset.subgradient.StrongStep``."""
+    if name in _OTHERS or "." not in name:
+        return _OTHERS.get(name, name)
+    return re.sub("(?<=[a-z])(?=[A-Z])", "-", name.rpartition(".")[2]).lower()

@@ -17,7 +17,7 @@ from frugalsvm._homes import AUTOMATIC, CONFORMAL, ESTIMATORS, PIPELINES, SEARCH
 from frugalsvm._locks import ThreadSafe
 from frugalsvm._stored import stored_as, stored_under
 from frugalsvm.persist.errors import ModelFileError, file_errors, malformed
-from frugalsvm.persist.legacy import PARTS_OF_VERSION_1
+from frugalsvm.persist.legacy import name_today
 from frugalsvm.persist.savable import (
     Saved,
     check_object,
@@ -170,7 +170,7 @@ def name_of_part(cls: type) -> str:
 def part_named(name: Any) -> type:
     """The NamedTuple that a file names."""
     if isinstance(name, str):
-        declared = stored_under(PARTS_OF_VERSION_1.get(name, name))
+        declared = stored_under(name_today(name))
         if declared is not None:
             return declared.cls
         if name in _ADAPTERS and issubclass(_ADAPTERS[name].cls, tuple):

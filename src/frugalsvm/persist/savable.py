@@ -8,13 +8,14 @@ is of a version that had other attributes, and what they meant would be silently
 import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, get_type_hints
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from frugalsvm._stored import Stored, is_finite, stored_as
+from frugalsvm._stored import Field, Stored, fields_of, is_finite, stored_as
 from frugalsvm._version import __version__
+from frugalsvm.core.records import as_numbers
 from frugalsvm.persist.errors import ModelFileError, malformed
 from frugalsvm.persist.values import Check
 
@@ -165,26 +166,26 @@ def check_part(part: tuple) -> dict[str, Any]:
     if declared is None:  # registered by somebody else, who checks it
         return {}
     sizes: dict[str, Any] = {}
-    for field, hint in get_type_hints(type(part)).items():
-        _check_field(declared, field, hint, getattr(part, field), sizes)
+    for name, field in fields_of(type(part)).items():
+        _check_field(declared, name, field, getattr(part, name), sizes)
     is_sound = getattr(part, "is_sound", None)
     if is_sound is not None and not is_sound(sizes):
         raise malformed(f"numbers of {declared.name} are out of range")
     return sizes
 
 
-def _check_field(declared: Stored, field: str, hint: Any, value: Any, sizes: dict[str, Any]) -> None:
-    where = f"{declared.name}.{field}"
-    if field in declared.checked_within or (value is None and field in declared.optional):
+def _check_field(declared: Stored, name: str, field: Field, value: Any, sizes: dict[str, Any]) -> None:
+    where = f"{declared.name}.{name}"
+    if name in declared.checked_within or (value is None and field.may_be_none):
         return
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        _check_choice(field, hint, value, where)
+        _check_choice(name, field.hint, value, where)
         within = check_part(value)
         _agree(sizes, {letter: n for letter, n in within.items() if letter in _FROM_PARTS_WITHIN}, declared.name)
-    elif field in declared.arrays:
-        _agree(sizes, _matched(value, declared.arrays[field], where), declared.name)
+    elif field.element is not None:
+        _agree(sizes, _matched(value, field, where), declared.name)
     else:
-        _check_number(hint, value, declared.ranges.get(field, (-math.inf, math.inf)), where)
+        _check_number(field.hint, value, field.limits, where)
 
 
 def _agree(sizes: dict[str, Any], others: dict[str, Any], where: str) -> None:
@@ -193,17 +194,20 @@ def _agree(sizes: dict[str, Any], others: dict[str, Any], where: str) -> None:
             raise malformed(f"the arrays of {where} do not fit together")
 
 
-def _matched(array: Any, declared: str | tuple[np.dtype, str], where: str) -> dict[str, Any]:
+def _matched(array: Any, field: Field, where: str) -> dict[str, Any]:
     """The sizes that a declared array has."""
-    code, shape = declared if isinstance(declared, tuple) else declared.split(" ")
-    dtypes = _DTYPES[code] if isinstance(code, str) else (code,)
+    element, shape, (least, most) = field.element, field.shape, field.limits
+    dtypes = _DTYPES[element] if isinstance(element, str) else (element,)
     if type(array) is not np.ndarray or array.ndim != len(shape):
         raise malformed(f"{where} is not an array of the right dimension")
     if array.dtype not in dtypes or not (array.flags.c_contiguous or array.size == 0):
         raise malformed(f"{where} is an array of {array.dtype}, which is not its type")
     if not is_finite(array):
         raise malformed(f"{where} has values that are not finite")
-    sizes: dict[str, Any] = {"x": array.dtype.str} if code == "x" else {}
+    numbers = array if array.dtype.names is None else as_numbers(array)
+    if numbers.size and not (least <= numbers.min() and numbers.max() <= most):
+        raise malformed(f"{where} is out of range")
+    sizes: dict[str, Any] = {"x": array.dtype.str} if isinstance(element, str) and element == "x" else {}
     for letter, size in zip(shape, array.shape, strict=True):
         if letter.isdigit() and int(letter) != size:
             raise malformed(f"{where} has a wrong shape")

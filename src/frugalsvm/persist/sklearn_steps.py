@@ -137,17 +137,13 @@ def check_pipeline(pipeline: Any) -> None:
     pairs = type(steps) is list and all(type(step) is tuple and len(step) == 2 for step in steps)
     if not pairs or not steps or not all(type(name) is str for name, _ in steps):
         raise malformed("the steps of a pipeline are not pairs of names and objects")
-    if pipeline.memory is not None or not isinstance(pipeline.verbose, bool):
-        raise malformed("the parameters of a pipeline are wrong")
-    if getattr(pipeline, "transform_input", None) is not None:
+    plain = pipeline.memory is None and getattr(pipeline, "transform_input", None) is None
+    if not plain or not isinstance(pipeline.verbose, bool):
         raise malformed("the parameters of a pipeline are wrong")
     transformers = [step for _, step in steps[:-1] if step is not None and not isinstance(step, str)]
     final = steps[-1][1]
-    if (
-        not hasattr(final, "fit")
-        or not hasattr(final, "predict")
-        or any(isinstance(step, str) and step != "passthrough" for _, step in steps)
-    ):
+    skipped = {step for _, step in steps if isinstance(step, str)}
+    if not hasattr(final, "fit") or not hasattr(final, "predict") or not skipped <= {"passthrough"}:
         raise malformed("a step of a pipeline is not an estimator")
     if not all(hasattr(step, "transform") for step in transformers):
         raise malformed("a step of a pipeline is not a transformer")

@@ -5,17 +5,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import issparse, vstack
 
-from frugalsvm._stored import ANY_COUNT, is_matrix, stored
+from frugalsvm._stored import Count, is_matrix, stored
 
 __all__ = ["RowSample", "random_bits", "sampled"]
 
 SAMPLE_ROWS = 10_000
 
 
-@stored("row-sample", ranges={"n_seen": ANY_COUNT}, checked_within=("rows",))
+@stored("row-sample", checked_within=("rows",))
 class RowSample(NamedTuple):
     rows: Any  # array or CSR matrix
-    n_seen: int
+    n_seen: Count
 
     def is_sound(self, sizes) -> bool:
         """Whether there are not more rows than were seen."""

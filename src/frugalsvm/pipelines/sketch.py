@@ -10,7 +10,7 @@ block alone: the sketch does not depend on the batches that rows come in, and is
 P. K. Agarwal et al. Mergeable summaries. ACM Transactions on Database Systems 38(4), 2013, section 3.2.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -25,9 +25,9 @@ STRIDE = BLOCK_ROWS // KEPT  # rows that a value of the summary of one block sta
 MOST_LEVELS = 48  # summaries of more rows than any stream has
 
 
-@stored("quantile-sketch", ranges={"n_blocks": (0, 2**MOST_LEVELS)}, checked_within=("recent", "summaries"))
+@stored("quantile-sketch", checked_within=("recent", "summaries"))
 class QuantileSketch(NamedTuple):
-    n_blocks: int
+    n_blocks: Annotated[int, (0, 2**MOST_LEVELS)]
     recent: np.ndarray  # (n_features, n_recent) values of the rows that are no block yet
     summaries: np.ndarray  # (n_features, n_summaries * KEPT), those of more rows first
 

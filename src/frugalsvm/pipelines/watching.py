@@ -19,11 +19,11 @@ A feature that was constant until now takes the statistics of the block as they 
 keeps its own: it may come back, and what it is then must look as it did before.
 """
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm._stored import stored, within
+from frugalsvm._stored import NOT_BELOW_ZERO, stored, within
 from frugalsvm.core.schedules import clock_of
 from frugalsvm.pipelines.statistics import ROUNDING, Statistics
 
@@ -47,19 +47,16 @@ NAMED = 5  # features in a warning, at most
 MOST_RENEWALS = 30  # that the number of blocks is doubled for
 
 
-@stored(
-    "range-watch", arrays={"n_rows": "i 1", "n_beyond": "i f", "n_blocks": "i f", "n_renewals": "i f",
-    "suspects": "i k", "values": "d bk"},
-)  # fmt: skip
+@stored("range-watch")
 class RangeWatch(NamedTuple):
     """What was seen since the statistics were taken; arrays are changed in place."""
 
-    n_rows: np.ndarray  # (1,) of the present block
-    n_beyond: np.ndarray  # (n_features,) rows of the present block
-    n_blocks: np.ndarray  # (n_features,) blocks in a row in which the feature was outside
-    n_renewals: np.ndarray  # (n_features,)
-    suspects: np.ndarray  # features whose values are recorded, because they were outside in the block before
-    values: np.ndarray  # (block_rows, n_suspects) of the present block
+    n_rows: Annotated[np.ndarray, "i 1"]  # (1,) of the present block
+    n_beyond: Annotated[np.ndarray, "i f", NOT_BELOW_ZERO]  # (n_features,) rows of the present block
+    n_blocks: Annotated[np.ndarray, "i f", NOT_BELOW_ZERO]  # blocks in a row in which the feature was outside
+    n_renewals: Annotated[np.ndarray, "i f", NOT_BELOW_ZERO]  # (n_features,)
+    suspects: Annotated[np.ndarray, "i k"]  # features that are recorded: they were outside in the block before
+    values: Annotated[np.ndarray, "d bk"]  # (block_rows, n_suspects) of the present block
 
     @property
     def block_rows(self) -> int:
@@ -72,9 +69,7 @@ class RangeWatch(NamedTuple):
 
     def is_sound(self, sizes) -> bool:
         """Whether suspects are features, and the rows are counted."""
-        counts = (self.n_beyond, self.n_blocks, self.n_renewals)
-        right = within(self.suspects, sizes["f"]) and within(self.n_rows, sizes["b"] + 1)
-        return right and all(map(within, counts))
+        return within(self.suspects, sizes["f"]) and within(self.n_rows, sizes["b"] + 1)
 
 
 def _begun(n_blocks: np.ndarray, n_renewals: np.ndarray, suspects: np.ndarray, block_rows: int) -> RangeWatch:

@@ -7,11 +7,11 @@ often ahead later. For the same reason what was judged before a doubling counts 
 """
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from frugalsvm._stored import ANY_COUNT, NOT_NEGATIVE, distinct, stored, within
+from frugalsvm._stored import NOT_BELOW_ZERO, Count, NotNegative, distinct, stored, within
 
 __all__ = ["Standing", "accuracies", "begun", "judged", "leader", "learned", "reduced", "thinned"]
 
@@ -20,32 +20,27 @@ _REMEMBERED = 0.25  # share of what was judged that counts after the number of r
 _STILL_LEARNING = -1
 
 
-@stored(
-    "stream-race",
-    arrays={"racing": "i r", "right": "d r", "differ": "d rr", "accuracy": "d c", "dropped_at": "i c"},
-    ranges={"weight": NOT_NEGATIVE, "n_rows": ANY_COUNT, "next_cut": ANY_COUNT},
-)
+@stored("stream-race")
 class Standing(NamedTuple):
     """Candidates that are left, and what became of the others; it is replaced, never changed.
 
     Model files have its names: ``racing`` is for candidates that are left.
     """
 
-    racing: np.ndarray  # those that still learn
-    right: np.ndarray  # of these: the weight of rows that they predicted correctly
-    differ: np.ndarray  # of pairs of these: the squared weights of rows that one of the two predicted correctly
-    weight: float  # of all rows that were judged
-    n_rows: int  # that were learned
-    next_cut: int  # number of rows after which the worst are dropped
-    accuracy: np.ndarray  # of all candidates, as it was when they were last judged; 0 if they never were
-    dropped_at: np.ndarray  # number of rows after which a candidate was dropped; -1 if it was not
+    racing: Annotated[np.ndarray, "i r"]  # those that still learn
+    right: Annotated[np.ndarray, "d r", NOT_BELOW_ZERO]  # of these: the weight of rows that they predicted correctly
+    differ: Annotated[np.ndarray, "d rr", NOT_BELOW_ZERO]  # of pairs: the squared weights of rows that one got right
+    weight: NotNegative  # of all rows that were judged
+    n_rows: Count  # that were learned
+    next_cut: Count  # number of rows after which the worst are dropped
+    accuracy: Annotated[np.ndarray, "d c", (0, 1)]  # of all candidates, when last judged; 0 if they never were
+    dropped_at: Annotated[np.ndarray, "i c"]  # number of rows after which a candidate was dropped; -1 if it was not
 
     def is_sound(self, sizes: dict[str, int]) -> bool:
         """Whether the numbers fit together."""
         sound = len(self.racing) > 0 and distinct(self.racing) and within(self.racing, len(self.accuracy))
         sound = sound and np.array_equal(np.sort(self.racing), np.flatnonzero(self.dropped_at == _STILL_LEARNING))
-        sizes_right = (self.right >= 0).all() and (self.differ >= 0).all()
-        return bool(sound and sizes_right and ((self.accuracy >= 0) & (self.accuracy <= 1)).all())
+        return bool(sound)
 
 
 def begun(n_candidates: int, n_rows: int, first_cut: int) -> Standing:

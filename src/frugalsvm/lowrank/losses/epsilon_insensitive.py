@@ -4,18 +4,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._stored import NOT_NEGATIVE, stored
+from frugalsvm._stored import NotNegative, stored
 from frugalsvm.lowrank.losses.base import log_excess, smooth_step, square_step, squares_by_weight
 from frugalsvm.lowrank.losses.compiled import loss_of, slope_and_curvature, slope_of, smooth_excess
 
 __all__ = ["EpsilonInsensitive", "SquaredEpsilonInsensitive"]
 
 
-@stored("epsilon-insensitive", kind="loss", ranges={"epsilon": NOT_NEGATIVE})
+@stored("epsilon-insensitive", kind="loss")
 class EpsilonInsensitive(NamedTuple):
     """``max(0, |t - f| - epsilon)``"""
 
-    epsilon: float
+    epsilon: NotNegative
 
     is_smooth, for_classes, radius_share, degree = False, False, 1.0, 1
 
@@ -38,11 +38,11 @@ class EpsilonInsensitive(NamedTuple):
         return targets * duals - self.epsilon * xp.abs(duals)
 
 
-@stored("squared-epsilon-insensitive", kind="loss", ranges={"epsilon": NOT_NEGATIVE})
+@stored("squared-epsilon-insensitive", kind="loss")
 class SquaredEpsilonInsensitive(NamedTuple):
     """``max(0, |t - f| - epsilon)^2``"""
 
-    epsilon: float
+    epsilon: NotNegative
 
     is_smooth, for_classes, radius_share, degree = True, False, 0.5, 2
 

@@ -4,7 +4,7 @@ Each output has a quantile q of its own. ``q (t - f)`` where a score is too low 
 high are one kink, ``max(0, f - t)``, tilted by ``q (t - f)``: see `frugalsvm.lowrank.losses.compiled.tilt_of`.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -15,17 +15,13 @@ from frugalsvm.lowrank.losses.compiled import loss_of, slope_and_curvature, slop
 __all__ = ["Pinball"]
 
 
-@stored("pinball", kind="loss", arrays={"quantile": "d o"})
+@stored("pinball", kind="loss")
 class Pinball(NamedTuple):
     """``max(q (t - f), (1 - q) (f - t))``, with the quantile q of the output."""
 
-    quantile: np.ndarray  # (n_outputs,) float64
+    quantile: Annotated[np.ndarray, "d o", (5e-324, 1.0 - 2.0**-53)]  # (n_outputs,) float64
 
     is_smooth, for_classes, radius_share, degree = False, False, 1.0, 1
-
-    def is_sound(self, sizes) -> bool:
-        """Whether there are such quantiles."""
-        return bool(((self.quantile > 0) & (self.quantile < 1)).all())
 
     def _column(self, xp, like):
         """The quantiles as a column of the library, the type and the device that an array has."""

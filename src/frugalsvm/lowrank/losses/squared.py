@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._stored import POSITIVE, stored
+from frugalsvm._stored import Positive, stored
 from frugalsvm.lowrank.losses.base import squares_by_weight
 from frugalsvm.lowrank.losses.compiled import loss_of, slope_and_curvature, slope_of
 
@@ -33,7 +33,7 @@ class Squared(NamedTuple):
         return targets * duals - squares_by_weight(xp, duals, weights)
 
 
-@stored("huber", kind="loss", ranges={"epsilon": POSITIVE})
+@stored("huber", kind="loss")
 class Huber(NamedTuple):
     """``(t - f)^2 / (2 epsilon)`` up to ``epsilon``, and ``|t - f| - epsilon / 2`` beyond.
 
@@ -41,7 +41,7 @@ class Huber(NamedTuple):
     have curvature. Smoothed, it is the same loss with a larger epsilon, and a constant that keeps it above.
     """
 
-    epsilon: float
+    epsilon: Positive
 
     is_smooth, for_classes, radius_share, degree = False, False, 1.0, 1
 
