@@ -18,6 +18,7 @@ from frugalsvm.lowrank.hessian import Hessian, conjugate_gradients
 from frugalsvm.lowrank.losses.compiled import along_lines, differentiate
 from frugalsvm.lowrank.options import Options
 from frugalsvm.lowrank.problem import Sample, Slopes
+from frugalsvm.lowrank.whitening import whitening_with
 
 
 class TestOracle:
@@ -190,6 +191,26 @@ class TestDirections:
         assert n_steps < 30
         residuals = curvature.times(directions) + gradients
         assert np.linalg.norm(residuals) < 0.01 * np.linalg.norm(gradients)
+
+    @with_and_without_intercept
+    @pytest.mark.parametrize("n_outputs", [1, 3])
+    @pytest.mark.parametrize("whitened", [False, True])
+    def test_compiled_conjugate_gradients_are_the_same(self, whitened, n_outputs, intercept):
+        problem = Case("squared_hinge", n_outputs=n_outputs)
+        whitening = whitening_with(problem.map.whitening if whitened else None, problem.rows.width)
+        task, rng = problem.task(intercept=intercept, whitening=whitening), np.random.default_rng(0)
+        second = rng.uniform(size=(n_outputs, 300)).astype(np.float32)
+        second[-1, :100] = 0.0
+        curvature = Hessian(task, second, Options(), rng)
+        gradients = rng.normal(size=(n_outputs, task.n_features + 1))
+        gradients[:, -1] *= intercept
+        made = SimpleNamespace(made=curvature.preconditioner(Options(), rng))
+        for n_steps in (1, 2, 50):
+            expected = conjugate_gradients(np, curvature, made.made, gradients, 1e-2, n_steps)
+            found = curvature.directions(made, gradients, 1e-2, n_steps)
+            assert found[1] == expected[1]
+            scale = np.abs(expected[0]).max()
+            np.testing.assert_allclose(found[0], expected[0], rtol=1e-3, atol=1e-4 * scale)
 
     def test_rows_without_curvature(self):
         task, rng = Case("hinge").task(), np.random.default_rng(0)

@@ -68,13 +68,18 @@ def task(function: Callable) -> Any:
     return declared
 
 
+def _instruction(function: Callable) -> Any:
+    """An instruction for compiled code, without the type that Numba declares for it."""
+    return intrinsic(function)
+
+
 def _word(context, builder, signature, args):
     """The address of ``words[place]``."""
     array = context.make_array(signature.args[0])(context, builder, args[0])
     return builder.gep(array.data, [args[1]], inbounds=True)
 
 
-@intrinsic
+@_instruction
 def _load(typing_context, words, place):
     """``words[place]`` as it is in memory now."""
 
@@ -85,7 +90,7 @@ def _load(typing_context, words, place):
 
 
 def _changing(operation):
-    @intrinsic
+    @_instruction
     def change(typing_context, words, place, value):
         def generate(context, builder, signature, args):
             return builder.atomic_rmw(operation, _word(context, builder, signature, args), args[2], "seq_cst")
@@ -99,7 +104,7 @@ def _changing(operation):
 _exchange, _add = _changing("xchg"), _changing("add")
 
 
-@intrinsic
+@_instruction
 def _pause(typing_context):
     """Tell the processor that this thread only looks whether a number has changed."""
 
@@ -118,7 +123,7 @@ def _pause(typing_context):
     return types.none(), generate
 
 
-@intrinsic
+@_instruction
 def _acquire(typing_context, routine, lock, microseconds):
     """Acquire a lock of Python's, which may take as long; returns whether it was."""
 
@@ -132,7 +137,7 @@ def _acquire(typing_context, routine, lock, microseconds):
     return types.int64(types.int64, types.int64, types.int64), generate
 
 
-@intrinsic
+@_instruction
 def _release(typing_context, routine, lock):
     def generate(context, builder, signature, args):
         kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t]).as_pointer()
@@ -142,7 +147,7 @@ def _release(typing_context, routine, lock):
     return types.none(types.int64, types.int64), generate
 
 
-@intrinsic
+@_instruction
 def _code_of(typing_context, function, arguments):
     """The address of code that runs a part of a `task`, given the address of a tuple of such arguments, and the part.
 
@@ -150,7 +155,8 @@ def _code_of(typing_context, function, arguments):
     """
     if not isinstance(arguments, types.BaseTuple):
         return None
-    own = function.get_call_type(typing_context, (*arguments, types.int64), {})
+    each: Any = arguments
+    own = function.get_call_type(typing_context, (*each, types.int64), {})
 
     def generate(context, builder, signature, args):
         kind = context.call_conv.get_function_type(types.none, (types.voidptr, types.int64))
@@ -168,7 +174,7 @@ def _code_of(typing_context, function, arguments):
     return types.int64(function, arguments), generate
 
 
-@intrinsic
+@_instruction
 def _address_of_arguments(typing_context, arguments):
     """Where a tuple is: in memory of the function that asks."""
 
@@ -178,7 +184,7 @@ def _address_of_arguments(typing_context, arguments):
     return types.int64(arguments), generate
 
 
-@intrinsic
+@_instruction
 def _run_part(typing_context, task, arguments, part):
     def generate(context, builder, signature, args):
         kind = context.call_conv.get_function_type(types.none, (types.voidptr, types.int64)).as_pointer()

@@ -63,10 +63,9 @@ class Vectors(NamedTuple):
 
 def new_vectors(n_outputs, width, d):
     """With new memory."""
-    shape = n_outputs, d + 1
-    double, single = ([np.empty(shape, dtype) for _ in range(4)] for dtype in (np.float64, np.float32))
-    parts = np.empty((n_outputs, d)), np.empty((n_outputs, width))
-    return Vectors(*double, *single[:3], *parts, np.empty(n_outputs), np.empty(n_outputs))
+    arrays = [np.empty((n_outputs, d + 1), dtype) for dtype in 4 * [np.float64] + 3 * [np.float32]]
+    arrays += [np.empty((n_outputs, d)), np.empty((n_outputs, width)), np.empty(n_outputs), np.empty(n_outputs)]
+    return Vectors(*arrays)
 
 
 @separate

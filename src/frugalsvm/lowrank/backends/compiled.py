@@ -141,17 +141,21 @@ class _Inverse:
     def directions(self, hessian, whitening, gradients, forcing, max_steps):
         """Directions for gradients in float64, and the number of steps taken; ``whitening`` is a matrix both ways."""
         problem, curved, passes, (n_outputs, n) = hessian.problem, hessian.curved_sums, self._passes, gradients.shape
-        cuts, numbers = zip(*(passes.score_edges(each, n_outputs) for each in whitening), strict=True)
-        edges, numbers_of_triangle = passes.score_edges(self._product.lower, n_outputs, LOWER)
-        system = System(curved.of, *whitening, *cuts, float(problem.penalty), bool(problem.intercept))
-        inverse = Inverse(self._product.lower, self._product.upper, edges)
+        (matrix, transposed), (parts, totals) = whitening, curved.codes
+        cuts = [passes.score_edges(each, n_outputs) for each in (matrix, transposed)]
+        cuts.append(passes.score_edges(self._product.lower, n_outputs, LOWER))
+        edges, numbers = [cut[0] for cut in cuts], [cut[1] for cut in cuts]
+        system = System(
+            curved.of, matrix, transposed, edges[0], edges[1], float(problem.penalty), bool(problem.intercept)
+        )
+        inverse = Inverse(self._product.lower, self._product.upper, edges[2])
         vectors = new_vectors(n_outputs, curved.of.rows.shape[1], n - 1)
         of_raw = system.whitening, WHOLE, vectors.features, system.edges, vectors.raw
         of_solved = inverse.lower, LOWER, vectors.single, inverse.edges, vectors.middle
         double = code_of_scores(*of_raw) if system.whitening.size else 0
-        codes = Codes(*curved.codes, double, code_of_scores(*of_solved))
+        codes = Codes(parts, totals, double, code_of_scores(*of_solved))
         n_steps = passes.crew.run(
-            find_directions, curved.numbers + sum(numbers) + 2 * numbers_of_triangle, codes, system, inverse, vectors,
+            find_directions, curved.numbers + sum(numbers) + numbers[2], codes, system, inverse, vectors,
             np.ascontiguousarray(gradients), float(forcing), int(max_steps),
         )  # fmt: skip
         return vectors.directions, n_steps
