@@ -32,8 +32,10 @@ __all__ = [
 ]  # fmt: skip
 
 MANY = 2**62  # beyond every count
-Positive, NotNegative = Annotated[float, (1e-300, 1e100)], Annotated[float, (0, 1e100)]
-Count, Budget = Annotated[int, (0, MANY)], Annotated[int, (2, MANY)]
+Positive = Annotated[float, (1e-300, 1e100)]
+NotNegative = Annotated[float, (0, 1e100)]
+Count = Annotated[int, (0, MANY)]
+Budget = Annotated[int, (2, MANY)]
 NOT_BELOW_ZERO, ABOVE_ZERO = (0, math.inf), (5e-324, math.inf)  # limits of the values of arrays
 _SAME_NORM = {"f4": 1e-3, "f8": 1e-6}  # relative error that norms of rows may have
 
