@@ -26,15 +26,18 @@ import numpy as np
 from scipy.sparse import csr_array, csr_matrix
 
 __all__ = [
-    "ABOVE_ZERO", "MANY", "NOT_BELOW_ZERO", "Budget", "Count", "Field", "NotNegative", "Positive", "Stored",
+    "ABOVE_ZERO", "COUNTED", "MANY", "NOT_BELOW_ZERO", "Budget", "Count", "Field", "NotNegative", "Positive", "Stored",
     "are_norms", "distinct", "fields_of", "is_finite", "is_matrix", "renamed", "stored", "stored_as", "stored_under",
     "within",
 ]  # fmt: skip
 
 MANY = 2**62  # beyond every count
-Positive, NotNegative = Annotated[float, (1e-300, 1e100)], Annotated[float, (0, 1e100)]
-Count, Budget = Annotated[int, (0, MANY)], Annotated[int, (2, MANY)]
-NOT_BELOW_ZERO, ABOVE_ZERO = (0, math.inf), (5e-324, math.inf)  # limits of the values of arrays
+Positive = Annotated[float, (1e-300, 1e100)]
+NotNegative = Annotated[float, (0, 1e100)]
+Count = Annotated[int, (0, MANY)]
+Budget = Annotated[int, (2, MANY)]
+# Limits of the values of arrays: counts, that may still grow, and other numbers
+COUNTED, NOT_BELOW_ZERO, ABOVE_ZERO = (0, MANY - 1), (0, math.inf), (5e-324, math.inf)
 _SAME_NORM = {"f4": 1e-3, "f8": 1e-6}  # relative error that norms of rows may have
 
 Fields = dict[str, Any]

@@ -26,7 +26,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from frugalsvm._stored import NOT_BELOW_ZERO, Budget, renamed, stored
+from frugalsvm._stored import COUNTED, Budget, renamed, stored
 from frugalsvm.budgeted.neighbors import nearest
 from frugalsvm.budgeted.policy import admit, oldest_of_the_least, pass_by, remove
 from frugalsvm.compiling.functions import compiled, inlined
@@ -48,7 +48,7 @@ class SelfScores(NamedTuple):
     """The model's raw values at its own support vectors."""
 
     values: Annotated[np.ndarray, "d s"]
-    state: Annotated[np.ndarray, SCORES_STATE, "1", NOT_BELOW_ZERO]
+    state: Annotated[np.ndarray, SCORES_STATE, "1", COUNTED]
 
     def is_sound(self, sizes) -> bool:
         """Whether there is room for the slots that are covered."""

@@ -25,7 +25,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from frugalsvm._stored import NOT_BELOW_ZERO, stored
+from frugalsvm._stored import COUNTED, stored
 from frugalsvm.budgeted.sgd import learn
 from frugalsvm.core.one_class import EVERY_ROW, OneClass
 from frugalsvm.core.records import float_record, integer_record
@@ -56,7 +56,7 @@ class ScoreWindow(NamedTuple):
     """The last scores, in a ring, and what was taken from them; all arrays are changed in place."""
 
     scores: Annotated[np.ndarray, "d w"]  # (n,)
-    counts: Annotated[np.ndarray, COUNTS, "1", NOT_BELOW_ZERO]
+    counts: Annotated[np.ndarray, COUNTS, "1", COUNTED]
     scalars: Annotated[np.ndarray, SCALARS, "1"]
 
     def is_sound(self, sizes) -> bool:

@@ -13,7 +13,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from frugalsvm._stored import NOT_BELOW_ZERO, Budget, stored
+from frugalsvm._stored import COUNTED, Budget, stored
 from frugalsvm.budgeted.norm_constraint import note_projection
 from frugalsvm.budgeted.policy import admit, smallest_or_newcomer
 from frugalsvm.compiling.functions import compiled, entry, inlined
@@ -50,7 +50,7 @@ class Span(NamedTuple):
     inverse: Annotated[np.ndarray, "d pp"]
     column: Annotated[np.ndarray, "d p"]  # kernel values of a newcomer
     solved: Annotated[np.ndarray, "d p"]  # coefficients of a projection
-    state: Annotated[np.ndarray, SPAN_STATE, "1", NOT_BELOW_ZERO]
+    state: Annotated[np.ndarray, SPAN_STATE, "1", COUNTED]
 
     def is_sound(self, sizes) -> bool:
         """Whether there is room for the slots that the inverse covers."""

@@ -14,7 +14,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from frugalsvm._stored import NOT_BELOW_ZERO, stored, within
+from frugalsvm._stored import COUNTED, stored, within
 from frugalsvm.compiling.functions import compiled, inlined, larger, separate
 from frugalsvm.core.expansion import whole_groups
 from frugalsvm.core.kernels import kernel_row, pairing_of, self_value
@@ -54,7 +54,7 @@ class KernelRows(NamedTuple):
     missing: Annotated[np.ndarray, "i s"]  # (capacity,) scratch: slots
     scratch: Annotated[np.ndarray, "x 3s"]  # (3, capacity) scratch: products, norms, values
     columns: Annotated[np.ndarray, "x 00"]  # the slots transposed, or empty: only while there is a source
-    state: Annotated[np.ndarray, ROWS_STATE, "1", NOT_BELOW_ZERO]
+    state: Annotated[np.ndarray, ROWS_STATE, "1", COUNTED]
 
     def is_sound(self, sizes) -> bool:
         """Whether slots and rows refer to each other, and the log to slots."""

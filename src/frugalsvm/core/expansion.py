@@ -12,7 +12,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from frugalsvm._stored import NOT_BELOW_ZERO, are_norms, stored
+from frugalsvm._stored import COUNTED, are_norms, stored
 from frugalsvm.compiling.functions import compiled, inlined
 from frugalsvm.core.fastmath import ADJACENT, copy_row
 from frugalsvm.core.kernels import kernel_row, kernel_value, pairing_of, self_value
@@ -60,7 +60,7 @@ class Expansion(NamedTuple):
     weights: Annotated[np.ndarray, "x os"]  # copy of the coefficients in the type of the rows, for scoring
     sizes: Annotated[np.ndarray, "d s"]  # (capacity,) ||coef_j||^2 K(x_j, x_j) over the outputs, float64
     births: Annotated[np.ndarray, "i s"]  # (capacity,) the example number at which a slot got its vector
-    counts: Annotated[np.ndarray, COUNTS, "1", NOT_BELOW_ZERO]
+    counts: Annotated[np.ndarray, COUNTS, "1", COUNTED]
     scalars: Annotated[np.ndarray, SCALARS, "1"]
 
     @property

@@ -26,7 +26,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from frugalsvm._stored import NOT_BELOW_ZERO, stored
+from frugalsvm._stored import COUNTED, stored
 from frugalsvm.compiling.functions import compiled, entry, generic, larger, smaller
 from frugalsvm.core.kernels import self_value
 from frugalsvm.core.losses import MARGIN, hinge_for, margin_of, update_direction
@@ -72,7 +72,7 @@ class Experts(NamedTuple):
     strengths: Annotated[np.ndarray, "d k", (1e-300, math.inf)]  # (n_experts,) lambda
     clocks: Annotated[np.ndarray, "d k", (1, math.inf)]  # (n_experts,)
     standing: Annotated[np.ndarray, STANDING, "k"]
-    counts: Annotated[np.ndarray, COUNTS, "1", NOT_BELOW_ZERO]
+    counts: Annotated[np.ndarray, COUNTS, "1", COUNTED]
     parts: Annotated[np.ndarray, "d k"]  # (n_experts,) what sums of each are multiplied by in the vote; scratch
     values: Annotated[np.ndarray, "d v"]  # (n_outputs of one,) decision values of the example at hand; scratch
 

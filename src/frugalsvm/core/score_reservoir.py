@@ -34,7 +34,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from frugalsvm._stored import NOT_BELOW_ZERO, stored
+from frugalsvm._stored import COUNTED, stored
 from frugalsvm.compiling.functions import compiled, entry, inlined
 from frugalsvm.core.records import float_record, integer_record
 
@@ -72,7 +72,7 @@ class ScoreReservoir(NamedTuple):
 
     ring: Annotated[np.ndarray, "d w"]  # (window,)
     ranked: Annotated[np.ndarray, "d w"]  # (window,), of which the first are in use
-    counts: Annotated[np.ndarray, COUNTS, "1", NOT_BELOW_ZERO]
+    counts: Annotated[np.ndarray, COUNTS, "1", COUNTED]
     scalars: Annotated[np.ndarray, SCALARS, "1"]
 
     def is_sound(self, sizes) -> bool:

@@ -50,7 +50,7 @@ class Tracking(NamedTuple):
     cached: bool
     rng: Annotated[np.ndarray, "u 1", ABOVE_ZERO]
     lag: Annotated[np.ndarray, "d ok"]  # (n_outputs, K) how far the mean of the round is behind the last iterate
-    moved: Annotated[np.ndarray, "i ok", (-1, MANY)]  # the slots of those members, -1 where there is none
+    moved: Annotated[np.ndarray, "i ok", (-1, MANY - 1)]  # the slots of those members, -1 where there is none
     trace: Annotated[np.ndarray, TRACE, "1"]
 
     def is_sound(self, sizes) -> bool:

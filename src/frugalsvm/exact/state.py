@@ -27,7 +27,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from frugalsvm._stored import NOT_BELOW_ZERO, distinct, stored, within
+from frugalsvm._stored import COUNTED, distinct, stored, within
 from frugalsvm.compiling.functions import separate
 from frugalsvm.core.expansion import Expansion, new_expansion, resized
 from frugalsvm.core.records import float_record, integer_record
@@ -103,7 +103,7 @@ class ExactState(NamedTuple):
     column: Annotated[np.ndarray, "d m"]  # scratch: R^-T of the column of a point
     rates: Annotated[np.ndarray, "d m"]  # scratch: how the coefficients move
     residuals: Annotated[np.ndarray, "d m"]  # scratch: how far f is from its targets
-    counts: Annotated[np.ndarray, COUNTS, "1", NOT_BELOW_ZERO]
+    counts: Annotated[np.ndarray, COUNTS, "1", COUNTED]
     scalars: Annotated[np.ndarray, SCALARS, "1"]
 
     def is_sound(self, sizes) -> bool:

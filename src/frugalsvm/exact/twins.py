@@ -17,7 +17,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from frugalsvm._stored import NOT_BELOW_ZERO, stored, within
+from frugalsvm._stored import COUNTED, stored, within
 from frugalsvm.compiling.functions import compiled, larger, separate, smaller
 from frugalsvm.core.cache import row_of_slot
 from frugalsvm.core.kernels import self_value
@@ -83,7 +83,7 @@ class Twins(NamedTuple):
     products: Annotated[np.ndarray, "d ss"]  # inner products of the twins: costs and merges are made of them
     merged: Annotated[np.ndarray, "d 2f"]  # (2, n_features) a merged twin, and the newcomer
     kernel_rows: Annotated[np.ndarray, "d 2s"]  # (2, capacity) their kernel values
-    counts: Annotated[np.ndarray, COUNTS, "1", NOT_BELOW_ZERO]
+    counts: Annotated[np.ndarray, COUNTS, "1", COUNTED]
     sums: Annotated[np.ndarray, SUMS, "1"]
 
     def is_sound(self, sizes) -> bool:

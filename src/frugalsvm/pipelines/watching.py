@@ -23,7 +23,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm._stored import NOT_BELOW_ZERO, stored, within
+from frugalsvm._stored import COUNTED, stored, within
 from frugalsvm.core.schedules import clock_of
 from frugalsvm.pipelines.statistics import ROUNDING, Statistics
 
@@ -52,9 +52,9 @@ class RangeWatch(NamedTuple):
     """What was seen since the statistics were taken; arrays are changed in place."""
 
     n_rows: Annotated[np.ndarray, "i 1"]  # (1,) of the present block
-    n_beyond: Annotated[np.ndarray, "i f", NOT_BELOW_ZERO]  # (n_features,) rows of the present block
-    n_blocks: Annotated[np.ndarray, "i f", NOT_BELOW_ZERO]  # blocks in a row in which the feature was outside
-    n_renewals: Annotated[np.ndarray, "i f", NOT_BELOW_ZERO]  # (n_features,)
+    n_beyond: Annotated[np.ndarray, "i f", COUNTED]  # (n_features,) rows of the present block
+    n_blocks: Annotated[np.ndarray, "i f", COUNTED]  # blocks in a row in which the feature was outside
+    n_renewals: Annotated[np.ndarray, "i f", COUNTED]  # (n_features,)
     suspects: Annotated[np.ndarray, "i k"]  # features that are recorded: they were outside in the block before
     values: Annotated[np.ndarray, "d bk"]  # (block_rows, n_suspects) of the present block
 
