@@ -63,7 +63,7 @@ class Rounds:
         self.partitions = _Partitions(training.cluster, sources, shared)
         self.n_rows, self.penalty = int(training.overview.n_rows.sum()), penalty
         # Newton steps may be near the end without a better accuracy; what ends them is the objective.
-        self.watch = Watch(estimator.n_iter_no_change, 0.0)
+        self._watch = Watch(estimator.n_iter_no_change, 0.0)
         self._validation, self.is_done = training.validation, False
         self.unseen = None  # parameters that the validation rows have no part in
         # Features of the validation rows stay the same from round to round.
@@ -99,10 +99,15 @@ class Rounds:
         name, quality = self.estimator.quality_name, self._quality(parameters)
         self.training.tell(copy(self.local), **({} if name is None else {name: quality}), **figures)
         if self._features is not None:
-            self.is_done = self.watch.note(quality, parameters)
+            self.is_done = self._watch.note(quality, parameters)
             if not self.problem.is_whole:
-                self.unseen = self.watch.best_parameters if self.is_done else parameters
+                self.unseen = self._watch.best_parameters if self.is_done else parameters
         return self.is_done
+
+    @property
+    def best_parameters(self):
+        """On the validation rows; the solver returns to them."""
+        return self._watch.best_parameters
 
     def _quality(self, parameters) -> float:
         """On the validation rows; NaN where there are none."""
@@ -191,8 +196,8 @@ def epochs(rounds: Rounds) -> None:
         n_steps += mean_rows
         if rounds.end(parameters):
             break
-    if rounds.watch.best_parameters is not None:
-        parameters = rounds.unseen = rounds.watch.best_parameters
+    if rounds.best_parameters is not None:
+        parameters = rounds.unseen = rounds.best_parameters
     with blas_threads(None):
         point = problem.careful().point_at(parameters)
         smoothing = OPTIONS.smoothings[-1] * rounds.unit
