@@ -6,7 +6,7 @@ import scipy.sparse
 
 from frugalsvm.compiling.functions import entry
 from frugalsvm.core import sparse_source
-from frugalsvm.core.dense_sources import TURNED_FEATURES, DenseBlocks, DenseColumns
+from frugalsvm.core.dense_sources import DenseBlocks, DenseColumns
 from frugalsvm.core.expansion import new_expansion
 from frugalsvm.core.fastmath import copy_row
 from frugalsvm.core.kernels import Laplacian, Linear
@@ -128,12 +128,6 @@ def test_dense_blocks(rate, pairing):
     blocks = check_walk(X, X, DenseBlocks, rate=rate, pairing=pairing)
     if rate == 0.0:
         assert blocks == [64, 64, 64, 64, 44]
-
-
-@pytest.mark.parametrize("n_features", [TURNED_FEATURES, TURNED_FEATURES + 1])
-def test_changed_slots_meet_narrow_and_wide_rows(n_features):
-    X = np.random.default_rng(1).normal(size=(N_ROWS, n_features))
-    check_walk(X, X, DenseBlocks, rate=0.5)
 
 
 @pytest.mark.parametrize(("rate", "expected"), [(0.0, [128, 128, 44]), (1.0, [128, 64, 64, 44])])

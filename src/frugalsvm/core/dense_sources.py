@@ -30,7 +30,6 @@ __all__ = [
     "FEW_FEATURES",
     "FEW_ROWS",
     "ODD_SLOTS",
-    "TURNED_FEATURES",
     "DenseBlocks",
     "DenseColumns",
     "block_rows_for",
@@ -41,7 +40,6 @@ __all__ = [
 FEW_FEATURES = 8  # up to here DenseColumns is faster than DenseBlocks
 ODD_SLOTS = 8  # between the products of two rows
 FEW_ROWS = 16  # for fewer, transposing the support vectors takes longer than the products
-TURNED_FEATURES = 64  # up to here a slot is multiplied with all examples of a block, feature by feature
 MANY_CHANGES = 2  # a block is long if at most one slot changed for every two examples of the one before it
 _LARGE = 2**10  # values of all support vectors for each row of a block
 _MOST_PRODUCTS = 2**18  # of a block with all slots
@@ -55,8 +53,6 @@ class DenseBlocks(NamedTuple):
     norms: np.ndarray  # (block_rows,) and their norms, see `row_norm`
     columns: np.ndarray  # the support vectors, transposed, ``stride`` to a feature
     products: np.ndarray  # products of the examples with the slots, ``stride`` to a row
-    turned: np.ndarray  # the examples, transposed, ``block_rows`` to a feature; empty if features are many
-    changed: np.ndarray  # (block_rows,) products of the examples with one slot
     state: np.ndarray
 
 
@@ -96,8 +92,6 @@ def new_dense_source(pairing, X, order, expansion, block_rows):
         norms=np.zeros(block_rows, X.dtype),
         columns=np.zeros(n_features * (capacity + ODD_SLOTS), X.dtype),
         products=np.zeros(block_rows * (capacity + ODD_SLOTS), X.dtype),
-        turned=np.zeros(n_features * block_rows if n_features <= TURNED_FEATURES else 0, X.dtype),
-        changed=np.zeros(block_rows, X.dtype),
         state=np.zeros(1, SOURCE_STATE),
     )
 
@@ -172,10 +166,6 @@ def _blocks_load(source, start, count, expansion):
             _write_column(source.columns, stride, expansion.rows, j)
         state[0]["is_filled"] = 1
     block_pairs(source.pairing, source.block, count, source.columns, stride, source.products)
-    if source.turned.size > 0:
-        for i in range(count):
-            for f in range(source.block.shape[1]):
-                source.turned[f * source.changed.size + i] = source.block[i, f]
     return count
 
 
@@ -187,17 +177,10 @@ def _blocks_products_row(source, i, expansion):
 
 @touch.implement(DenseBlocks, inline=False)
 def _blocks_touch(source, slot, expansion):
-    stride, count, row = source.state[0]["stride"], source.state[0]["count"], source.state[0]["row"]
     source.state[0]["n_dirty"] += 1
-    if source.turned.size > 0 and count >= FEW_ROWS:
-        n_block = source.changed.size
-        column_pairs(source.pairing, expansion.rows, slot, source.turned, n_block, source.changed, n_block)
-        for i in range(row, count):
-            source.products[i * stride + slot] = source.changed[i]
-    else:
-        row = row // 4 * 4  # whole groups of four, as in other blocks
-        column = source.products[row * stride + slot :]
-        row_pairs(source.pairing, expansion.rows, slot, source.block[row:], count - row, column, stride)
+    stride, row = source.state[0]["stride"], source.state[0]["row"] // 4 * 4  # whole groups of four, as in other blocks
+    column = source.products[row * stride + slot :]
+    row_pairs(source.pairing, expansion.rows, slot, source.block[row:], source.state[0]["count"] - row, column, stride)
     if source.state[0]["is_filled"] == 1:
         _write_column(source.columns, stride, expansion.rows, slot)
 
