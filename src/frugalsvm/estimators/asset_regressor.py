@@ -99,11 +99,8 @@ default="epsilon_insensitive"
     C: float | Sequence[float] = 1.0
     epsilon: Any = 0.1
     loss: Any = "epsilon_insensitive"
-    quantile: float | Sequence[float] = 0.5
-    non_crossing: Any = False
 
     _for_classes = False
-    _in_columns = False  # whether predictions have columns, as the targets or quantiles had
     _n_targets = 1  # or quantiles
     _target_scale: TargetScale | None = None
     _saved = LOW_RANK._replace(
@@ -261,8 +258,7 @@ default="epsilon_insensitive"
         self._weights = self._weights.copy()
         self._weights[:, -1] += shifts
 
-    def _unsorted(self, X):
-        return self._output(X)
+    _unsorted = StreamMachine._output
 
     # --- predictions ----------------------------------------------------------------------------------------
 

@@ -1,7 +1,6 @@
 """Budgeted stochastic gradient descent as a scikit-learn regressor."""
 
 import numbers
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -129,8 +128,6 @@ default="epsilon_insensitive"
     maintenance: Any = parameter(default="merge", kw_only=False)
     budget: int | str | None = parameter(default=500, kw_only=False)
     epsilon: float | str = "auto"
-    quantile: float | Sequence[float] = 0.5
-    non_crossing: Any = False
     learner: Any = parameter(default="norma", check=one_of(_LEARNERS))
     alpha: Any = 1e-6
     eta0: Any = 20.0
@@ -227,8 +224,7 @@ default="epsilon_insensitive"
     def _move_outputs(self, shifts):
         self._targets = self._targets.moved(shifts)
 
-    def _unsorted(self, X):
-        return self._scores(X)
+    _unsorted = BudgetedSGD._scores
 
     _n_known = property(lambda self: self._expansion.n_outputs)
 

@@ -23,7 +23,7 @@ from frugalsvm.core.origin import some_rows
 from frugalsvm.estimators._learned_rows import forget_rows_learned, keep_learned
 from frugalsvm.estimators._local_saved import LOCAL
 from frugalsvm.estimators._public_trees import check_tree, grown_for, with_public_origin
-from frugalsvm.estimators.constraints import is_auto, one_of, optional, or_auto, size
+from frugalsvm.estimators.constraints import is_auto, one_of, optional, or_auto, positive, size
 from frugalsvm.estimators.fit_warnings import warn_if_coefficients_cancel
 from frugalsvm.estimators.local_changes import ChangesRows
 from frugalsvm.estimators.local_learner import LearnsBatches
@@ -111,6 +111,7 @@ class LocalParameters:
         For the directions in which trees divide.
     """
 
+    C: float | str = parameter(default="auto", check=or_auto(positive), kw_only=False)
     kernel: Any = "matern12"
     gamma: float | str = "auto"
     metric: Any = None

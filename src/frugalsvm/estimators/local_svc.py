@@ -11,7 +11,7 @@ from frugalsvm.core.outputs import n_outputs_for, signs
 from frugalsvm.estimators._base import ScoreClassifier, predicted_labels
 from frugalsvm.estimators._learned_rows import places_in
 from frugalsvm.estimators._local_saved import LOCAL
-from frugalsvm.estimators.constraints import one_of, or_auto, positive
+from frugalsvm.estimators.constraints import one_of
 from frugalsvm.estimators.fit_warnings import warn_if_poor_left_out
 from frugalsvm.estimators.local_machine import LocalMachine
 from frugalsvm.estimators.parameters import estimator, parameter
@@ -85,7 +85,6 @@ class LocalSVC(ScoreClassifier, LocalMachine):
     True
     """
 
-    C: float | str = parameter(default="auto", check=or_auto(positive), kw_only=False)
     calibrate: str | None = parameter(default="spline", check=one_of(("platt", "spline", "isotonic", None)))
 
     _saved = LOCAL._replace(required={**LOCAL.required, "classes_": is_classes}, is_sound=_is_sound)

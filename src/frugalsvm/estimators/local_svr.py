@@ -27,7 +27,7 @@ from frugalsvm.calibration.intervals import (
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.estimators._local_saved import LOCAL, scale_is_bounded
-from frugalsvm.estimators.constraints import one_of, or_auto, positive
+from frugalsvm.estimators.constraints import one_of
 from frugalsvm.estimators.local_machine import LocalMachine
 from frugalsvm.estimators.parameters import estimator, parameter
 from frugalsvm.estimators.targets import TargetScale, checked_targets, checked_weights, scale_of
@@ -225,7 +225,6 @@ class LocalSVR(_LeftOutIntervals, RegressorMixin, LocalMachine):
     (3, 2)
     """
 
-    C: float | str = parameter(default="auto", check=or_auto(positive), kw_only=False)
     intervals: str | None = parameter(default="local", check=one_of(("local", "constant", None)))
 
     _in_columns = False

@@ -3,6 +3,7 @@
 Numbers are checked, and put on a scale of their own, so that steps and tolerances suit all of them.
 """
 
+from collections.abc import Sequence
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.utils.validation import _check_sample_weight, check_array, check_co
 from frugalsvm._locks import shared
 from frugalsvm._stored import ABOVE_ZERO, stored
 from frugalsvm.arrays.namespace import on_host
+from frugalsvm.estimators.parameters import parameters
 from frugalsvm.estimators.protocol import Fits, FitsAndFollows
 from frugalsvm.lowrank.losses import Pinball
 from frugalsvm.lowrank.targets import explained
@@ -169,6 +171,7 @@ class DetectsOutliers(OutlierMixin, Fits):
 PINBALL = "pinball"  # the loss of quantiles
 
 
+@parameters
 class PredictsNumbers(RegressorMixin, FitsAndFollows):
     """Base of regressors with the parameters ``loss``, ``quantile`` and ``non_crossing``.
 
@@ -184,12 +187,9 @@ class PredictsNumbers(RegressorMixin, FitsAndFollows):
         order where rows are few; sorted ones are never farther from the truth (Chernozhukov et al. 2010).
     """
 
-    loss: str
-    quantile: Any
-    non_crossing: bool
-    _in_columns: bool  # whether predictions have columns, as the targets or quantiles had
-    _unsorted: Any
-    _move_outputs: Any
+    quantile: float | Sequence[float] = 0.5
+    non_crossing: Any = False
+    _in_columns = False  # whether predictions have columns, as the targets or quantiles had
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
