@@ -14,7 +14,7 @@ from frugalsvm.lowrank.backends.compiled import Compiled, StoredRows, stored_row
 from frugalsvm.lowrank.backends.partition_sums import Iterate, mean_iterates, summed
 from frugalsvm.lowrank.epochs import SCALE_ROWS, Steps, features_of, new_rule, parameters_of, started_at, take_steps
 from frugalsvm.lowrank.maps import raw_rows, raw_weights, whitening_of, width_of
-from frugalsvm.lowrank.passes import ONE_AFTER_ANOTHER, Passes
+from frugalsvm.lowrank.passes import Passes
 from frugalsvm.lowrank.problem import Problem
 from frugalsvm.lowrank.subgradient import average_from, learn, new_state, no_average
 from frugalsvm.lowrank.targets import class_targets
@@ -95,17 +95,10 @@ def sample_problem(sample: Rows, shared: Shared, threads: Threads = ONE_THREAD) 
     """The problem on rows that the client has."""
     X, targets, weights = _examples(sample, shared)
     feature_map, backend = shared.feature_map, Compiled()
-    backend.passes = _SameBits(threads)
+    backend.passes = Passes(threads)
     rows = stored_rows(feature_map, X, np.arange(len(weights)), backend=backend)
     whitening = whitening_with(whitening_of(feature_map), width_of(feature_map), backend.passes)
     return _problem(rows, targets, weights, shared, whitening)
-
-
-class _SameBits(Passes):
-    """Passes whose results are the same, to the last bit, with every number of threads."""
-
-    def scores(self, rows, vectors):
-        return ONE_AFTER_ANOTHER.scores(rows, vectors)  # a library of matrix products rounds by the blocks that it gets
 
 
 _LATEST: list[tuple[Any, Any]] = []  # a matrix and its whitening: that of the last training, in this process

@@ -11,7 +11,7 @@ import numpy as np
 
 from frugalsvm.exceptions import Sentence, TaskError
 from frugalsvm.streams import open_stream, prefetched, shuffled
-from frugalsvm.streams.batch import rows_after
+from frugalsvm.streams.batch import Batch, rows_after
 from frugalsvm.streams.columns import schema_of
 from frugalsvm.streams.label_order import Watched
 from frugalsvm.streams.pipes import PIPE_ROWS, Pipe, is_read_once
@@ -139,7 +139,8 @@ def open_data(
         like=schema_of(options.columns),
         hash_features=options.hash_features,
     )
-    order, batches = None, stream
+    order: Watched | None = None
+    batches: Iterable[Batch] = stream
     if not kept:
         ahead = prefetched(stream, 2 * BATCH_ROWS // batch_rows)
         order = batches = Watched(ahead, of_numbers=of_numbers if of_classes or of_numbers else None)
