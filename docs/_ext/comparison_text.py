@@ -6,9 +6,8 @@ import numpy as np
 from list_tables import list_table
 
 from benchmarks.comparison.plan import DEFAULT
-from benchmarks.comparison.report import behind, label_of
 from benchmarks.comparison.results import Results
-from benchmarks.comparison.sheets import Sheet, failures, sheet_of
+from benchmarks.comparison.sheets import OURS, Sheet, behind, failures, label_of, sheet_of
 from benchmarks.comparison.statistics import duel, friedman, mean_ranks
 from benchmarks.comparison.tables import COMPARED, TABLES
 
@@ -101,11 +100,11 @@ def registry(results: Results, effort: str) -> list[str]:
 def duels(results: Results, effort: str) -> list[str]:
     """Ours against each other one."""
     sheet = sheet_of(results.cells, effort=effort)
-    if "auto" not in sheet.peers or not len(sheet.tables):
+    if OURS not in sheet.peers or not len(sheet.tables):
         return [NONE]
     rows = []
-    for peer in (each for each in sheet.peers if each != "auto"):
-        result = duel(sheet.column("auto"), sheet.column(peer))
+    for peer in (each for each in sheet.peers if each != OURS):
+        result = duel(sheet.column(OURS), sheet.column(peer))
         rows.append((label_of(peer), *map(str, result[:3]), *(f"{each:.2f}" for each in result[3:])))
     headings = ("", "fewer errors", "the same", "more", "P(fewer)", "P(the same)", "P(more)")
     return list_table("AutoSVC and AutoSVR against", headings, rows)
