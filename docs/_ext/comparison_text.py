@@ -44,6 +44,15 @@ def facts(results: Results, effort: str) -> list[str]:
     return [*lines, "", *(line for name in sorted(used) for line in _machine(results.machines.get(name, {})))]
 
 
+def caption(results: Results, effort: str) -> list[str]:
+    """What a rank diagram shows."""
+    sheet = sheet_of(results.cells, effort=effort)
+    return [
+        f"Mean ranks of the error on {len(sheet.tables)} of {len(COMPARED)} tables; 1 is the best. Peers under one bar do "
+        "not differ by the critical difference (Nemenyi, 5 %)."
+    ]
+
+
 def _machine(machine: dict[str, Any]) -> list[str]:
     known = {
         name: value for name, value in machine.items() if name not in ("machine", "processor", "cores", "lanes", "note")
@@ -137,6 +146,6 @@ def streams(results: Results, effort: str) -> list[str]:
 
 
 TEXTS = {
-    "facts": facts, "tables": tables, "registry": registry, "duels": duels, "failures": failed, "behind": behind_lines,
+    "caption": caption, "facts": facts, "tables": tables, "registry": registry, "duels": duels, "failures": failed, "behind": behind_lines,
     "streams": streams,
 }  # fmt: skip
