@@ -48,8 +48,8 @@ def caption(results: Results, effort: str) -> list[str]:
     """What a rank diagram shows."""
     sheet = sheet_of(results.cells, effort=effort)
     return [
-        f"Mean ranks of the error on {len(sheet.tables)} of {len(COMPARED)} tables; 1 is the best. Peers under one bar do "
-        "not differ by the critical difference (Nemenyi, 5 %)."
+        f"Mean ranks of the error on {len(sheet.tables)} of {len(COMPARED)} tables; 1 is the best. Peers under one bar "
+        "do not differ by the critical difference (Nemenyi, 5 %)."
     ]
 
 
@@ -146,6 +146,12 @@ def streams(results: Results, effort: str) -> list[str]:
 
 
 TEXTS = {
-    "caption": caption, "facts": facts, "tables": tables, "registry": registry, "duels": duels, "failures": failed, "behind": behind_lines,
+    "behind": behind_lines,
+    "caption": caption,
+    "duels": duels,
+    "facts": facts,
+    "failures": failed,
+    "registry": registry,
     "streams": streams,
-}  # fmt: skip
+    "tables": tables,
+}
