@@ -3,9 +3,8 @@
 import numpy as np
 from rich.console import Console
 
-from benchmarks.comparison.report import label_of
 from benchmarks.comparison.results import Results
-from benchmarks.comparison.sheets import values_of
+from benchmarks.comparison.sheets import label_of, values_of
 from benchmarks.comparison.statistics import relative_difference
 from benchmarks.printing import table
 

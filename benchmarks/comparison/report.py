@@ -1,25 +1,19 @@
 """Who is ahead, on the screen."""
 
-import numpy as np
 from rich.console import Console
 
-from benchmarks.comparison.peers import PEERS
 from benchmarks.comparison.results import Results
-from benchmarks.comparison.sheets import failures, sheet_of
-from benchmarks.comparison.splits import N_SPLITS
+from benchmarks.comparison.sheets import OURS, behind, failures, label_of, sheet_of
 from benchmarks.comparison.statistics import (
     critical_difference,
     duel,
     friedman,
-    is_clearly_behind,
     mean_ranks,
 )
-from benchmarks.comparison.tables import TABLES
 from benchmarks.printing import table
 
-__all__ = ["OURS", "behind", "report"]
+__all__ = ["report"]
 
-OURS = "auto"
 SCORES = ("error", "log_loss", "calibration", "pinball", "fit_cpu", "predict_cpu", "bytes")
 
 
@@ -42,10 +36,6 @@ def report(options):
             console.print(f"{name}, {label_of(peer)}: {reason}", markup=False)
     if sheet.incomplete:
         console.print(f"Not yet measured with all peers: {', '.join(sheet.incomplete)}")
-
-
-def label_of(peer):
-    return PEERS[peer].label if peer in PEERS else peer
 
 
 def _ranks(cells, options):
@@ -73,23 +63,3 @@ def _duels(sheet):
             result = duel(sheet.column(OURS), sheet.column(peer))
             shown.add_row(label_of(peer), *map(str, result[:3]), *(f"{each:.3f}" for each in result[3:]))
     return shown
-
-
-def behind(sheet):
-    """Tables on which ours is clearly behind on all five splits together, and whom."""
-    if OURS not in sheet.peers:
-        return {}
-    place = sheet.peers.index(OURS)
-    found = {}
-    for name, matrix in zip(sheet.tables, sheet.splits, strict=True):
-        if len(matrix) < N_SPLITS:
-            continue
-        ahead = [
-            peer
-            for other, peer in enumerate(sheet.peers)
-            if other != place and not np.isnan(matrix[:, [place, other]]).any()
-            and is_clearly_behind(matrix[:, place], matrix[:, other])
-        ]  # fmt: skip
-        if ahead:
-            found[name] = ahead
-    return {name: found[name] for name in TABLES if name in found}

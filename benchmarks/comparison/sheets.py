@@ -6,9 +6,13 @@ import numpy as np
 
 from benchmarks.comparison.peers import PEERS
 from benchmarks.comparison.plan import DEFAULT
+from benchmarks.comparison.splits import N_SPLITS
+from benchmarks.comparison.statistics import is_clearly_behind
 from benchmarks.comparison.tables import COMPARED, TABLES
 
-__all__ = ["Sheet", "failures", "sheet_of", "values_of"]
+__all__ = ["OURS", "Sheet", "behind", "failures", "label_of", "sheet_of", "values_of"]
+
+OURS = "auto"
 
 ENOUGH = 0.75  # of the tables: peers that were measured on fewer have no rank
 
@@ -84,3 +88,27 @@ def failures(cells):
         for row in cells.values()
         if "failed" in row
     }
+
+
+def label_of(peer):
+    return PEERS[peer].label if peer in PEERS else peer
+
+
+def behind(sheet):
+    """Tables on which ours is clearly behind on all five splits together, and whom."""
+    if OURS not in sheet.peers:
+        return {}
+    place = sheet.peers.index(OURS)
+    found = {}
+    for name, matrix in zip(sheet.tables, sheet.splits, strict=True):
+        if len(matrix) < N_SPLITS:
+            continue
+        ahead = [
+            peer
+            for other, peer in enumerate(sheet.peers)
+            if other != place and not np.isnan(matrix[:, [place, other]]).any()
+            and is_clearly_behind(matrix[:, place], matrix[:, other])
+        ]  # fmt: skip
+        if ahead:
+            found[name] = ahead
+    return {name: found[name] for name in TABLES if name in found}

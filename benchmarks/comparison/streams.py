@@ -99,7 +99,7 @@ def of_river(model, X, y):
 
 LEARNERS = {
     "pipeline": Learner("StreamPipeline(BSGDClassifier())", _ours, by_rows),
-    "pipeline-blocks": Learner(f"the same, {BLOCK} rows at a time", _ours, by_blocks),
+    "pipeline-blocks": Learner(f"the pipeline, {BLOCK} rows at a time", _ours, by_blocks),
     "logistic": Learner("river: logistic regression", _logistic, of_river),
     "hatc": Learner("river: Hoeffding adaptive tree", _river("tree", "HoeffdingAdaptiveTreeClassifier"), of_river),
     "arf": Learner("river: adaptive random forest", _river("forest", "ARFClassifier"), of_river),

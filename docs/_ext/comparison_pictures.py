@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.comparison.report import OURS, label_of
-from benchmarks.comparison.sheets import Sheet, values_of
+from benchmarks.comparison.sheets import OURS, Sheet, label_of, values_of
 from benchmarks.comparison.statistics import critical_difference, duel, groups_of, mean_ranks
 
 __all__ = ["error_against_seconds", "rank_diagram", "win_matrix"]

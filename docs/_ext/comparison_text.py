@@ -6,9 +6,8 @@ import numpy as np
 from list_tables import list_table
 
 from benchmarks.comparison.plan import DEFAULT
-from benchmarks.comparison.report import behind, label_of
 from benchmarks.comparison.results import Results
-from benchmarks.comparison.sheets import Sheet, failures, sheet_of
+from benchmarks.comparison.sheets import OURS, Sheet, behind, failures, label_of, sheet_of
 from benchmarks.comparison.statistics import duel, friedman, mean_ranks
 from benchmarks.comparison.tables import COMPARED, TABLES
 
@@ -43,6 +42,15 @@ def facts(results: Results, effort: str) -> list[str]:
         lines += ["", f"Measured on fewer tables, and therefore without a rank: {', '.join(names)}."]
     used = {row["machine"] for row in cells}
     return [*lines, "", *(line for name in sorted(used) for line in _machine(results.machines.get(name, {})))]
+
+
+def caption(results: Results, effort: str) -> list[str]:
+    """What a rank diagram shows."""
+    sheet = sheet_of(results.cells, effort=effort)
+    return [
+        f"Mean ranks of the error on {len(sheet.tables)} of {len(COMPARED)} tables; 1 is the best. Peers under one bar "
+        "do not differ by the critical difference (Nemenyi, 5 %)."
+    ]
 
 
 def _machine(machine: dict[str, Any]) -> list[str]:
@@ -101,11 +109,11 @@ def registry(results: Results, effort: str) -> list[str]:
 def duels(results: Results, effort: str) -> list[str]:
     """Ours against each other one."""
     sheet = sheet_of(results.cells, effort=effort)
-    if "auto" not in sheet.peers or not len(sheet.tables):
+    if OURS not in sheet.peers or not len(sheet.tables):
         return [NONE]
     rows = []
-    for peer in (each for each in sheet.peers if each != "auto"):
-        result = duel(sheet.column("auto"), sheet.column(peer))
+    for peer in (each for each in sheet.peers if each != OURS):
+        result = duel(sheet.column(OURS), sheet.column(peer))
         rows.append((label_of(peer), *map(str, result[:3]), *(f"{each:.2f}" for each in result[3:])))
     headings = ("", "fewer errors", "the same", "more", "P(fewer)", "P(the same)", "P(more)")
     return list_table("AutoSVC and AutoSVR against", headings, rows)
@@ -138,6 +146,12 @@ def streams(results: Results, effort: str) -> list[str]:
 
 
 TEXTS = {
-    "facts": facts, "tables": tables, "registry": registry, "duels": duels, "failures": failed, "behind": behind_lines,
+    "behind": behind_lines,
+    "caption": caption,
+    "duels": duels,
+    "facts": facts,
+    "failures": failed,
+    "registry": registry,
     "streams": streams,
-}  # fmt: skip
+    "tables": tables,
+}

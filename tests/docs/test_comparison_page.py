@@ -93,6 +93,7 @@ def test_page_says_what_is_measured(page, results):
     assert "of which 1 failed: 4 of 54 tables with all of 3 peers" in text
     assert "xRFM (1)" in text
     assert "- x, 4 threads a cell: numpy 2.4. busy." in text
+    assert "on 4 of 54 tables" in page.caption(results, "default")[0]
     assert page.facts(results, "10min") == [page.NONE]
 
 

@@ -17,6 +17,8 @@ from benchmarks.comparison.peers import PEERS, Peer, Task, add_peer
 from benchmarks.comparison.plan import EFFORTS, Cell, Effort, left_over, planned
 from benchmarks.comparison.repeat import agreement
 from benchmarks.comparison.results import Results, key_of, machine_here, written
+from benchmarks.comparison.sources import MissingTable
+from benchmarks.comparison.tables import TABLES
 from benchmarks.comparison.tuning import chosen
 from benchmarks.comparison.worker import Failed, Stopped, Worker
 from benchmarks.peak_memory import PeakMemory
@@ -380,3 +382,20 @@ def test_report(run, tmp_path, capsys, monkeypatch):
     assert "24 cells" in said
     assert "of the error on 3 tables" in said
     assert "phoneme, one that fails: ValueError: a singular matrix" in said
+
+
+def test_tables_that_are_here(capsys, monkeypatch):
+    def rows_of(name):
+        if name == "titanic":
+            raise MissingTable("titanic.csv is not there")
+        return np.zeros((TABLES[name].n_rows if name == "mpg" else 3, TABLES[name].n_columns), bool), None
+
+    monkeypatch.setattr("benchmarks.comparison.run.rows_of", rows_of)
+    main(["tables"])
+    said = capsys.readouterr().out
+    lines = {line.split("│")[1].strip(): line for line in said.splitlines() if line.startswith("│")}
+    assert lines["mpg"].rstrip(" │").endswith("yes")
+    assert "titanic.csv is not there" in lines["titanic"]
+    assert "has 3 rows and 7" in lines["penguins"]
+    assert "made when it is needed" in lines["hard-10M"]
+    assert "a tree: installed" in said
