@@ -204,5 +204,5 @@ class TestInfo:
         from pathlib import Path
 
         project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
-        for_developers = {"dev", "docs", "test", "experiments", "benchopt", "tables", "explainers"}
+        for_developers = {"dev", "docs", "test", "experiments", "benchopt", "comparison", "explainers"}
         assert set(EXTRAS) == set(project["optional-dependencies"]) - for_developers

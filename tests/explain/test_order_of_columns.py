@@ -17,7 +17,8 @@ def test_columns_come_in_the_order_of_the_table():
     assert found.feature_names == ["a", "c", "b"]
     assert found.importances.argmax() == 1
     assert found.data[0].tolist() == table.iloc[0].tolist()
-    np.testing.assert_allclose(found.predictions, model.decision_function(table[:5]), atol=1e-4)
+    # Scores are sums of large coefficients in float32.
+    np.testing.assert_allclose(found.predictions, model.decision_function(table[:5]), atol=1e-3)
     permuted = permutation_importance(model, [(table, y)], random_state=0)
     assert permuted.feature_names == ["a", "c", "b"]
     assert permuted.drops.argmax() == 1

@@ -76,6 +76,22 @@ def test_rows_are_paired_whatever_cells_they_are_in():
     assert not is_better(first, second, 1.0)
 
 
+class TooCoarse(Round):
+    """Cannot solve the machines that are asked for first, as where float32 is too coarse for their C."""
+
+    is_begun = False
+
+    def entries(self, candidate, points, *, may_fall_back=False):
+        was_begun, self.is_begun = self.is_begun, True
+        return super().entries(candidate, points, may_fall_back=may_fall_back) if was_begun else [None] * len(points)
+
+
+def test_a_search_that_is_out_of_time_ends_with_a_machine():
+    task = task_of(60)
+    round_ = TooCoarse(task, 1, [np.arange(60)], np.ones(60, bool), Clock(), lambda entry: None)
+    assert round_.best(RBF, may_go_on=lambda: False).rank_key < np.inf
+
+
 def test_the_best_entry_is_downhill():
     task = task_of(80)
     round_, told = round_of(task, [np.arange(80)])

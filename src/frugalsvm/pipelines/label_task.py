@@ -40,8 +40,11 @@ def task_of(y: np.ndarray, wanted: str = "auto") -> Task:
         return Task(False, y.astype(np.float64), is_whole)
     if not is_whole:
         wrong = y[y != np.floor(y)][0]
-        words = f"The label {wrong:g} is not a class: classes are whole numbers or text"
-        raise TaskError(Sentence(words, "; see {label} and {task}."))
+        raise TaskError(
+            Sentence(
+                f"The label {wrong:g} is not a class: classes are whole numbers or text", "; see {label} and {task}."
+            )
+        )
     return Task(True, y.astype(np.int64), wanted == "auto" and len(np.unique(y)) > _SEVERAL)
 
 

@@ -78,11 +78,11 @@ class Round:
         *,
         may_go_on: Callable[[], bool] = lambda: True,
     ) -> Entry:
-        """The best of the entries downhill from a gamma and a C."""
+        """The best of the entries downhill from a gamma and a C: one at least that can be solved, however late it is."""
         found: dict[Choice, Entry | None] = {}
 
         def judge(points: list[Choice]) -> list[float]:
-            if found and not may_go_on():
+            if any(found.values()) and not may_go_on():
                 return [np.inf] * len(points)
             found.update(zip(points, self.entries(candidate, points), strict=True))
             return [np.inf if entry is None else entry.rank_key for entry in map(found.get, points)]
