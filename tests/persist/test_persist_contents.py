@@ -8,7 +8,8 @@ from make_version_files import FOLDER
 from mutating import number_of, refused, with_array, with_document
 from support import blobs
 
-from frugalsvm import BSGDClassifier
+from frugalsvm import BSGDClassifier, BSGDOneClassSVM
+from frugalsvm.conformal import ConformalDetector
 from frugalsvm.persist import ModelFileError, digest_of, load, save
 from frugalsvm.persist.codec import plain_fields
 from frugalsvm.pipelines import StreamPipeline
@@ -83,6 +84,18 @@ class TestContents:
             fields["norms"] = fields["sizes"]
 
         refused(tmp_path, with_document(pipeline, change), "two arrays of BSGDClassifier are the same")
+
+    def test_arrays_that_are_one_in_an_object_and_in_another_inside_it(self, tmp_path):
+        """A row that is judged and then learned would be counted twice."""
+        model, path = ConformalDetector(BSGDOneClassSVM(budget=5, window=20), window=20), tmp_path / "model.frugal"
+        save(model.partial_fit(np.random.default_rng(0).normal(size=(30, 2))), path)
+
+        def change(doc):
+            state = doc["model"]["state"]
+            window = state["estimator_"]["state"]["_window"]["fields"]
+            state["_reservoirs"][0]["fields"]["ring"] = window["scores"]
+
+        refused(tmp_path, with_document(path.read_bytes(), change), "an array of an object inside it")
 
     @pytest.mark.parametrize("value", [np.nan, np.inf, 1e38])
     @pytest.mark.parametrize("field", ["rows", "norms", "coef", "scalars"])

@@ -108,6 +108,7 @@ def check_object(value: Any) -> None:
             raise malformed(f"{name}.{key} is not what it should be")
     check_parameters(value)
     check_parts(name, learned)
+    _check_apart(value)
     if not saved.is_sound(value):
         raise malformed(f"the attributes of {name} do not fit together")
 
@@ -149,6 +150,32 @@ def check_parts(name: str, state: dict[str, Any]) -> None:
                 found = check_part(each).get("f", n_features)
                 if type(n_features) is int and found != n_features:
                     raise malformed(f"the arrays of {name}.{attribute} do not fit together")
+
+
+def _check_apart(value: Any) -> None:
+    """Check that parts of an object have no array with parts of the objects inside it: each learns in its own."""
+    own = {id(array) for each in vars(value).values() for array in _arrays_of_parts(each)}
+    inner = (id(array) for each in _inside(value) for part in vars(each).values() for array in _arrays_of_parts(part))
+    if not own.isdisjoint(inner):
+        raise malformed(f"{type(value).__name__} has an array of an object inside it")
+
+
+def _inside(value: Any) -> Iterator[Any]:
+    """The objects with ``_saved`` that are attributes of an object, or of those."""
+    for each in vars(value).values():
+        if hasattr(type(each), "_saved"):
+            yield each
+            yield from _inside(each)
+
+
+def _arrays_of_parts(value: Any) -> Iterator[np.ndarray]:
+    """The arrays of a part, or of several; other arrays are only read, and may be those of others."""
+    if isinstance(value, list | tuple):
+        if hasattr(value, "_fields"):
+            yield from _arrays_in(value)
+        else:
+            for each in value:
+                yield from _arrays_of_parts(each)
 
 
 def _arrays_in(value: Any) -> Iterator[np.ndarray]:

@@ -78,7 +78,7 @@ class Round:
         *,
         may_go_on: Callable[[], bool] = lambda: True,
     ) -> Entry:
-        """The best of the entries downhill from a gamma and a C: one at least that can be solved, however late it is."""
+        """The best of the entries downhill from a gamma and a C; one at least that can be solved, however late."""
         found: dict[Choice, Entry | None] = {}
 
         def judge(points: list[Choice]) -> list[float]:
