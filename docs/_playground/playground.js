@@ -3,8 +3,8 @@
   const root = document.querySelector(".playground");
   const embedded = JSON.parse(document.getElementById("playground-data").textContent);
   const bytes = Uint8Array.from(atob(embedded.wasm), letter => letter.charCodeAt(0));
-  const { exp, expm1, log, pow } = Math;
-  const { instance } = await WebAssembly.instantiate(bytes, { env: { exp, expm1, log, pow } });
+  const { exp, log, pow } = Math;
+  const { instance } = await WebAssembly.instantiate(bytes, { env: { exp, log, pow } });
   const c = instance.exports;
   const POLICIES = ["merge", "project", "remove"], WIDTH = 48, KEPT = 200, JUDGED = 300, STEP = 3;
   const COLORS = ["rgb(31, 111, 235)", "rgb(230, 126, 34)", "rgb(46, 160, 67)"];

@@ -190,8 +190,8 @@ def compiled_with(*arguments):
 
 
 def use_exponentials_of_c():
-    """Let NumPy's exp, expm1 and log of single numbers be those of C, from which its own may differ in the last bit."""
-    for name in ("exp", "expm1", "log"):
+    """Let NumPy's exp and log of single numbers be those of C, from which its own may differ in the last bit."""
+    for name in ("exp", "log"):
         of_numpy, of_c = getattr(np, name), getattr(math, name)
 
         def either(x, *more, of_numpy=of_numpy, of_c=of_c, **options):

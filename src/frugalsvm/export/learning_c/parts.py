@@ -72,6 +72,8 @@ def number_piece(dtype: np.dtype, kernel: Any, policy: Any) -> Piece:
     files = []
     if isinstance(policy, Merge) or (decays and real == "double"):
         files.append("numbers/exp2_of_double.c")
+    if isinstance(policy, Merge):
+        files.append("numbers/below_one.c")
     if decays:
         files.append(f"numbers/decay_of_{real}.c")
     files.append(f"numbers/weights_of_{real}.c")

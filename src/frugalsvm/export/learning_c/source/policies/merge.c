@@ -2,7 +2,8 @@
 static void write_merged(context *self, slot m, slot n, double h, double log_kappa)
 {
     const real near = (real)h, far = (real)(1.0 - h);
-    const double u = exp((1.0 - h) * (1.0 - h) * log_kappa), v = exp(h * h * log_kappa);
+    const double exponent = log_kappa * 1.4426950408889634;
+    const double u = exp2_nonpositive((1.0 - h) * (1.0 - h) * exponent), v = exp2_nonpositive(h * h * exponent);
     int f, o;
     for (f = 0; f < N_FEATURES; ++f)
         self->rows[n][f] = near * self->rows[m][f] + far * self->rows[n][f];

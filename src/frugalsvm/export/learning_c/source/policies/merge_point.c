@@ -52,9 +52,11 @@ static double best_point(double A, double C, double B, double log_kappa)
 /* The squared norm of what is lost by merging at h. */
 static double degradation(double A, double C, double B, double log_kappa, double h)
 {
-    const double from_m = expm1(2.0 * (1.0 - h) * (1.0 - h) * log_kappa), from_n = expm1(2.0 * h * h * log_kappa);
-    const double mixed = 2.0 * h * (1.0 - h) * log_kappa;
-    const double lost = 2.0 * C * exp(log_kappa - mixed) * expm1(mixed) - A * from_m - B * from_n;
+    const double exponent = 2.0 * 1.4426950408889634 * log_kappa, mixed = h * (1.0 - h) * exponent;
+    const double from_m = below_one((1.0 - h) * (1.0 - h) * exponent), from_n = below_one(h * h * exponent);
+    const double both = 0.5 * exponent - mixed;
+    const double from_both = exp2_nonpositive(both < 0.0 ? both : 0.0) * below_one(mixed);
+    const double lost = A * from_m + B * from_n - 2.0 * C * from_both;
     return lost > 0.0 ? lost : 0.0;
 }
 
