@@ -53,10 +53,11 @@ def test_scores_are_those_of_one_machine(client, cv, tmp_path):
     assert load(tmp_path / "model.frugal").C_ == local.C_
 
 
-def test_the_bound_is_tight_where_there_is_little_regularization(client):
+@pytest.mark.parametrize("cv", [None, 3])
+def test_the_bound_is_tight_where_there_is_little_regularization(client, cv):
     X, y = divided(*rows(1000))
     settings = {**ASSET, "n_components": 24, "C": [300.0, 1000.0]}
-    local = DaskASSETClassifier(client=client, validation_fraction=0.1, **settings).fit(X, y).to_local()
+    local = DaskASSETClassifier(client=client, cv=cv, validation_fraction=0.1, **settings).fit(X, y).to_local()
     assert 0 <= local.suboptimality_bound_ < 0.05 * local.objective_
 
 

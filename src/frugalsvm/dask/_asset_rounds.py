@@ -141,25 +141,30 @@ class Rounds:
         self.local.suboptimality_bound_ = self.local.objective_of(solution.objectives - solution.bounds)
 
 
-def newton_rounds(rounds: Rounds) -> None:
-    """Newton steps on all rows, from a start on a sample."""
+def newton_rounds(rounds: Rounds, *, tightens: bool = False) -> None:
+    """Newton steps on all rows, from a start on a sample; if asked, more of them where the bound is loose."""
     with blas_threads(None):
         solution = solve(rounds.problem, rounds.sample, options_of(rounds), rounds.training.rng, watch=rounds)
     if rounds.holds_many:
         rounds_with_all(rounds, solution.parameters)
     else:
-        _end(rounds, solution)
+        _end(rounds, _tightened(rounds, solution) if tightens else solution)
 
 
 def rounds_with_all(rounds: Rounds, start: np.ndarray) -> None:
     """Newton steps on all rows, those for validation among them, from given parameters."""
-    solution = _with_all(rounds, start)
-    # With little regularization, the bound of a step is as good as the step is short.
-    if (solution.bounds < (1 - _LOOSE) * solution.objectives).any() and rounds.n_rounds + 1 < options_of(
-        rounds
-    ).max_total:
-        solution = _with_all(rounds, solution.parameters, **_TIGHTENING)
-    _end(rounds, solution)
+    _end(rounds, _tightened(rounds, _with_all(rounds, start)))
+
+
+def _tightened(rounds: Rounds, solution: Solution) -> Solution:
+    """After more careful steps where the bound is loose, and rounds are left.
+
+    With little regularization, the bound of a step is as good as the step is short.
+    """
+    is_loose = (solution.bounds < (1 - _LOOSE) * solution.objectives).any()
+    if not is_loose or rounds.n_rounds + 1 >= options_of(rounds).max_total:
+        return solution
+    return _with_all(rounds, solution.parameters, **_TIGHTENING)
 
 
 def _with_all(rounds: Rounds, start: np.ndarray, **others) -> Solution:
