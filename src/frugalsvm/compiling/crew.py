@@ -22,11 +22,18 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
+from frugalsvm.compiling.crew_instructions import (
+    acquire,
+    add,
+    address_of_arguments,
+    exchange,
+    load,
+    pause,
+    release,
+    run_part,
+)
+from frugalsvm.compiling.crew_instructions import code_of as compiled_code_of
 from frugalsvm.compiling.functions import INTERPRETED, entry, generic, separate
 from frugalsvm.compiling.threads import is_at_work, usable_cores
 
@@ -51,10 +58,7 @@ _PARTS = 2**_PART_BITS - 1
 _IDLE = 100_000  # microseconds after which a member leaves
 _FOREVER, _ACQUIRED = -1, 1  # of Python's locks
 _SPIN_SECONDS = 2e-4  # waking a thread, and waiting until it is awake, takes about as long
-_WORTH_SHARING, _WORTH_CALLING = (
-    2**15,
-    2**18,
-)  # numbers that are read: in 10 microseconds, in the time that a call takes
+_WORTH_SHARING, _WORTH_CALLING = 2**15, 2**18  # numbers that are read in 10 microseconds, and while a call is made
 ALONE = np.zeros(0, np.int64)  # a crew of one
 
 
@@ -68,139 +72,11 @@ def task(function: Callable) -> Any:
     return declared
 
 
-def _instruction(function: Callable) -> Any:
-    """An instruction for compiled code, without the type that Numba declares for it."""
-    return intrinsic(function)
-
-
-def _word(context, builder, signature, args):
-    """The address of ``words[place]``."""
-    array = context.make_array(signature.args[0])(context, builder, args[0])
-    return builder.gep(array.data, [args[1]], inbounds=True)
-
-
-@_instruction
-def _load(typing_context, words, place):
-    """``words[place]`` as it is in memory now."""
-
-    def generate(context, builder, signature, args):
-        return builder.load_atomic(_word(context, builder, signature, args), "seq_cst", 8)
-
-    return types.int64(words, types.int64), generate
-
-
-def _changing(operation):
-    @_instruction
-    def change(typing_context, words, place, value):
-        def generate(context, builder, signature, args):
-            return builder.atomic_rmw(operation, _word(context, builder, signature, args), args[2], "seq_cst")
-
-        return types.int64(words, types.int64, types.int64), generate
-
-    return change
-
-
-# ``words[place]`` becomes a value, or more by it, in one operation of the processor; they return what it was before.
-_exchange, _add = _changing("xchg"), _changing("add")
-
-
-@_instruction
-def _pause(typing_context):
-    """Tell the processor that this thread only looks whether a number has changed."""
-
-    def generate(context, builder, signature, args):
-        triple, module, flag = builder.module.triple, builder.module, ir.IntType(32)
-        if triple.startswith("x86_64"):
-            name, values = "llvm.x86.sse2.pause", []
-        elif triple.startswith(("aarch64", "arm64")):
-            name, values = "llvm.aarch64.hint", [ir.Constant(flag, 1)]  # "yield"
-        else:
-            return context.get_dummy_value()
-        kind = ir.FunctionType(ir.VoidType(), [each.type for each in values])
-        builder.call(cgutils.get_or_insert_function(module, kind, name), values)
-        return context.get_dummy_value()
-
-    return types.none(), generate
-
-
-@_instruction
-def _acquire(typing_context, routine, lock, microseconds):
-    """Acquire a lock of Python's, which may take as long; returns whether it was."""
-
-    def generate(context, builder, signature, args):
-        word, flag = ir.IntType(64), ir.IntType(32)
-        kind = ir.FunctionType(flag, [cgutils.voidptr_t, word, flag]).as_pointer()
-        lock = builder.inttoptr(args[1], cgutils.voidptr_t)
-        found = builder.call(builder.inttoptr(args[0], kind), [lock, args[2], ir.Constant(flag, 0)])
-        return builder.sext(found, word)
-
-    return types.int64(types.int64, types.int64, types.int64), generate
-
-
-@_instruction
-def _release(typing_context, routine, lock):
-    def generate(context, builder, signature, args):
-        kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t]).as_pointer()
-        builder.call(builder.inttoptr(args[0], kind), [builder.inttoptr(args[1], cgutils.voidptr_t)])
-        return context.get_dummy_value()
-
-    return types.none(types.int64, types.int64), generate
-
-
-@_instruction
-def _code_of(typing_context, function, arguments):
-    """The address of code that runs a part of a `task`, given the address of a tuple of such arguments, and the part.
-
-    Any compiled code may have it run by `share`, with arguments of the same types, without compiling it once more.
-    """
-    if not isinstance(arguments, types.BaseTuple):
-        return None
-    each: Any = arguments
-    own = function.get_call_type(typing_context, (*each, types.int64), {})
-
-    def generate(context, builder, signature, args):
-        kind = context.call_conv.get_function_type(types.none, (types.voidptr, types.int64))
-        task = ir.Function(builder.module, kind, builder.module.get_unique_name("task"))
-        task.linkage = "internal"
-        task.attributes.add("noinline")  # one copy is enough to compile
-        inside = ir.IRBuilder(task.append_basic_block("entry"))
-        place, part = task.args[-2:]
-        stored = inside.load(inside.bitcast(place, args[1].type.as_pointer()))
-        values = [*cgutils.unpack_tuple(inside, stored, len(arguments)), part]
-        context.get_function(function, own)(inside, values)
-        inside.ret(ir.Constant(kind.return_type, 0))  # there is nothing to return, and nothing that fails
-        return builder.ptrtoint(task, ir.IntType(64))
-
-    return types.int64(function, arguments), generate
-
-
-@_instruction
-def _address_of_arguments(typing_context, arguments):
-    """Where a tuple is: in memory of the function that asks."""
-
-    def generate(context, builder, signature, args):
-        return builder.ptrtoint(cgutils.alloca_once_value(builder, args[0]), ir.IntType(64))
-
-    return types.int64(arguments), generate
-
-
-@_instruction
-def _run_part(typing_context, task, arguments, part):
-    def generate(context, builder, signature, args):
-        kind = context.call_conv.get_function_type(types.none, (types.voidptr, types.int64)).as_pointer()
-        nothing = [ir.Constant(each, None) for each in kind.pointee.args[:2]]
-        place = builder.inttoptr(args[1], kind.pointee.args[2])
-        builder.call(builder.inttoptr(args[0], kind), [*nothing, place, args[2]])
-        return context.get_dummy_value()
-
-    return types.none(types.int64, types.int64, types.int64), generate
-
-
 @separate
 def _wake(words, place):
     """Wake a thread if it sleeps."""
-    if _load(words, place + _SLEEPS) == 1 and _exchange(words, place + _SLEEPS, 0) == 1:
-        _release(words[_RELEASE], words[place + _LOCK])
+    if load(words, place + _SLEEPS) == 1 and exchange(words, place + _SLEEPS, 0) == 1:
+        release(words[_RELEASE], words[place + _LOCK])
 
 
 @separate
@@ -211,12 +87,12 @@ def _is_left(ticket):
 
 @separate
 def _take_parts(words):
-    while _is_left(_load(words, _TICKET)):
-        ticket = _add(words, _TICKET, 1)
+    while _is_left(load(words, _TICKET)):
+        ticket = add(words, _TICKET, 1)
         if not _is_left(ticket):
             return
-        _run_part(words[_TASK], words[_ARGUMENTS], ticket & _PARTS)
-        if _add(words, _DONE, 1) + 1 == (ticket >> _PART_BITS) & _PARTS:
+        run_part(words[_TASK], words[_ARGUMENTS], ticket & _PARTS)
+        if add(words, _DONE, 1) + 1 == (ticket >> _PART_BITS) & _PARTS:
             _wake(words, _PLACES)
 
 
@@ -224,23 +100,23 @@ def _take_parts(words):
 def _wait_until_done(words, n_parts):
     while True:
         for _ in range(words[_SPINS]):
-            if _load(words, _DONE) == n_parts:
+            if load(words, _DONE) == n_parts:
                 return
-            _pause()
-        _exchange(words, _PLACES + _SLEEPS, 1)
-        if _load(words, _DONE) < n_parts:
-            _acquire(words[_ACQUIRE], words[_PLACES + _LOCK], _FOREVER)
-        elif _exchange(words, _PLACES + _SLEEPS, 0) == 1:
+            pause()
+        exchange(words, _PLACES + _SLEEPS, 1)
+        if load(words, _DONE) < n_parts:
+            acquire(words[_ACQUIRE], words[_PLACES + _LOCK], _FOREVER)
+        elif exchange(words, _PLACES + _SLEEPS, 0) == 1:
             return
         else:  # a member is about to wake this thread
-            _acquire(words[_ACQUIRE], words[_PLACES + _LOCK], _FOREVER)
+            acquire(words[_ACQUIRE], words[_PLACES + _LOCK], _FOREVER)
             return
 
 
 @task
 def _lead(words, n_parts):
     words[_DONE] = 0
-    _exchange(words, _TICKET, (((_load(words, _TICKET) >> _TASK_BITS) + 1) << _TASK_BITS) + (n_parts << _PART_BITS))
+    exchange(words, _TICKET, (((load(words, _TICKET) >> _TASK_BITS) + 1) << _TASK_BITS) + (n_parts << _PART_BITS))
     n_asleep = min(words.size // _LINE - _PLACES // _LINE, n_parts)
     for k in range(1, n_asleep):
         _wake(words, _PLACES + k * _LINE)
@@ -254,13 +130,13 @@ def _share(crew, code, n_parts, arguments):
 
     ``code`` is what `code_of` says for the task and such arguments.
     """
-    place = _address_of_arguments(arguments)
+    place = address_of_arguments(arguments)
     if crew.size == 0 or n_parts < 2 or n_parts > _MOST_PARTS:
         for part in range(n_parts):
-            _run_part(code, place, part)
+            run_part(code, place, part)
         return
     crew[_TASK], crew[_ARGUMENTS] = code, place
-    _run_part(crew[_LEAD], _address_of_arguments((crew,)), n_parts)
+    run_part(crew[_LEAD], address_of_arguments((crew,)), n_parts)
 
 
 def _share_interpreted(crew, function, n_parts, arguments):
@@ -269,12 +145,12 @@ def _share_interpreted(crew, function, n_parts, arguments):
 
 
 share = _share_interpreted if INTERPRETED else _share
-code_of = (lambda function, arguments: function) if INTERPRETED else _code_of
+code_of = (lambda function, arguments: function) if INTERPRETED else compiled_code_of
 
 
 @separate
 def _has_news(words):
-    return _load(words, _IS_CLOSED) == 1 or _is_left(_load(words, _TICKET))
+    return load(words, _IS_CLOSED) == 1 or _is_left(load(words, _TICKET))
 
 
 @separate
@@ -283,13 +159,13 @@ def _stays(words, place):
     for _ in range(words[_SPINS]):
         if _has_news(words):
             return True
-        _pause()
-    _exchange(words, place + _SLEEPS, 1)
-    if not _has_news(words) and _acquire(words[_ACQUIRE], words[place + _LOCK], _IDLE) == _ACQUIRED:
+        pause()
+    exchange(words, place + _SLEEPS, 1)
+    if not _has_news(words) and acquire(words[_ACQUIRE], words[place + _LOCK], _IDLE) == _ACQUIRED:
         return True
-    if _exchange(words, place + _SLEEPS, 0) == 1:
+    if exchange(words, place + _SLEEPS, 0) == 1:
         return _has_news(words)
-    _acquire(words[_ACQUIRE], words[place + _LOCK], _FOREVER)  # who leads is about to wake this thread
+    acquire(words[_ACQUIRE], words[place + _LOCK], _FOREVER)  # who leads is about to wake this thread
     return True
 
 
@@ -297,31 +173,31 @@ def _stays(words, place):
 def _serve(words):
     """Take parts of tasks until there have been none for a while."""
     place = _PLACES + _LINE
-    while place < words.size and _exchange(words, place + _IS_TAKEN, 1) == 1:
+    while place < words.size and exchange(words, place + _IS_TAKEN, 1) == 1:
         place += _LINE
     if place < words.size:
-        while _load(words, _IS_CLOSED) == 0 and _stays(words, place):
+        while load(words, _IS_CLOSED) == 0 and _stays(words, place):
             _take_parts(words)
-        _exchange(words, place + _IS_TAKEN, 0)
-    _add(words, _PRESENT, -1)
+        exchange(words, place + _IS_TAKEN, 0)
+    add(words, _PRESENT, -1)
 
 
 @entry
 def _prepare(words):
     """Note where the code is that leads."""
-    words[_LEAD] = _code_of(_lead, (words,))
+    words[_LEAD] = compiled_code_of(_lead, (words,))
 
 
 @entry
 def _expect(words, count):
     """Count members that are called."""
-    _add(words, _PRESENT, count)
+    add(words, _PRESENT, count)
 
 
 @entry
 def _close(words):
     """Have all members leave."""
-    _exchange(words, _IS_CLOSED, 1)
+    exchange(words, _IS_CLOSED, 1)
     for place in range(_PLACES + _LINE, words.size, _LINE):
         _wake(words, place)
 
@@ -332,7 +208,7 @@ def _look(words, times):
     for _ in range(times):
         if _has_news(words):
             return
-        _pause()
+        pause()
 
 
 class _Locks:

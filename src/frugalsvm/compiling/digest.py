@@ -65,6 +65,7 @@ NOT_COMPILED = (
 # The files and folders in those folders that are compiled after all.
 COMPILED_THERE = (
     "compiling/crew.py",
+    "compiling/crew_instructions.py",
     "compiling/functions.py",
     "compiling/in_place.py",
     "compiling/instructions.py",
