@@ -13,7 +13,7 @@
   const picture = document.createElement("canvas");
   picture.width = picture.height = WIDTH;
   const picturePen = picture.getContext("2d"), pixels = picturePen.createImageData(WIDTH, WIDTH);
-  let points = [], right = [], n_rows = 0, streams = false, turn = 0, label = 0, cursor = null, changed = true;
+  let points = [], right = [], n_rows = 0, streams = false, turn = 0, label = 0, cursor = null, changed = true, odd = 0;
 
   const number = name => Number(find("set", name).value);
   const settings = () => {
@@ -80,8 +80,11 @@
       if (outlined) pen.stroke();
     }
   };
-  const draw = () => {
-    pixels.data.set(new Uint8Array(c.memory.buffer, c.play_map(), 4 * WIDTH * WIDTH));
+  /* In a stream each picture has every other line of the map drawn again: that is most of its work. */
+  const draw = whole => {
+    odd = 1 - odd;
+    const map = whole ? c.play_map(0, 1) : c.play_map(odd, 2);
+    pixels.data.set(new Uint8Array(c.memory.buffer, map, 4 * WIDTH * WIDTH));
     picturePen.putImageData(pixels, 0, 0);
     const size = canvas.width, place = value => (value + 1) / 2 * size;
     pen.clearRect(0, 0, size, size);
@@ -98,9 +101,9 @@
     }
     return n;
   };
-  const render = () => {
+  const render = (whole = true) => {
     changed = false;
-    show(draw());
+    show(draw(whole));
   };
   const accuracy = () => right.length ? `${(100 * right.filter(Boolean).length / right.length).toFixed(1)} %` : "-";
   const show = n_vectors => {
@@ -146,6 +149,7 @@
   const actions = {
     stream: button => {
       streams = !streams;
+      changed = true;
       button.setAttribute("aria-pressed", String(streams));
       say();
     },
@@ -201,7 +205,7 @@
   let n_frames = 0, since = performance.now();
   const frame = now => {
     if (streams) for (let k = 0; k < 10; ++k) add(drawn());
-    if (changed) render();
+    if (changed) render(!streams);
     n_frames += 1;
     if (now - since > 1000) {
       find("show", "frames").textContent = Math.round(1000 * n_frames / (now - since));

@@ -130,7 +130,7 @@ def test_the_picture_has_the_colors_of_the_predictions(engine, wasm):
     wasm("play_begin", 1, 30, 8.0, 1 / 3000, 1e15)
     for (x, y), label in zip(*spiral(3, n_rows=500), strict=True):
         wasm("play_learn", x, y, label)
-    start, width = wasm("play_map"), 48
+    start, width = wasm("play_map", 0, 1), 48
     pixels = np.frombuffer(exports["memory"].read(store, start, start + 4 * width**2), np.uint8).reshape(
         width, width, 4
     )
