@@ -7,7 +7,7 @@ that learns row by row. Farther to the left is faster, farther up is more accura
 Seconds are those of one run on the machine that built this page, when everything is compiled.
 
 The rows are a checkerboard that is turned by 30 degrees, 15 % of the labels wrong. Trees cut along the axes: without
-the turn, boosted trees are the most accurate. Real tables are in :doc:`/tables`.
+the turn, boosted trees are the most accurate. Real tables are in :doc:`/comparison`.
 """
 
 import time
