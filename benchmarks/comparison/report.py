@@ -29,7 +29,7 @@ def report(options):
         return
     console.print(_ranks(cells, options))
     console.print(_duels(sheet))
-    for name, peers in behind(sheet).items():
+    for name, peers in behind(cells, options.effort).items():
         console.print(f"{name}: clearly behind {', '.join(label_of(peer) for peer in peers)}")
     for (name, peer, effort), reason in sorted(failures(cells).items()):
         if effort == options.effort:

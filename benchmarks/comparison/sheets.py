@@ -94,21 +94,13 @@ def label_of(peer):
     return PEERS[peer].label if peer in PEERS else peer
 
 
-def behind(sheet):
-    """Tables on which ours is clearly behind on all five splits together, and whom."""
-    if OURS not in sheet.peers:
-        return {}
-    place = sheet.peers.index(OURS)
-    found = {}
-    for name, matrix in zip(sheet.tables, sheet.splits, strict=True):
-        if len(matrix) < N_SPLITS:
-            continue
-        ahead = [
-            peer
-            for other, peer in enumerate(sheet.peers)
-            if other != place and not np.isnan(matrix[:, [place, other]]).any()
-            and is_clearly_behind(matrix[:, place], matrix[:, other])
-        ]  # fmt: skip
-        if ahead:
-            found[name] = ahead
+def behind(cells, effort=DEFAULT):
+    """Tables on which ours is clearly behind on all five splits together, and whom: ranked peers or not."""
+    values, found = values_of(cells, "error", effort), {}
+    for (name, peer), others in values.items():
+        own = values.get((name, OURS), {})
+        shared = sorted(own.keys() & others.keys())
+        errors = np.array([[own[split], others[split]] for split in shared])
+        if peer != OURS and len(shared) == N_SPLITS and not np.isnan(errors).any() and is_clearly_behind(*errors.T):
+            found.setdefault(name, []).append(peer)
     return {name: found[name] for name in TABLES if name in found}

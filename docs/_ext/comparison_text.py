@@ -128,7 +128,7 @@ def failed(results: Results, effort: str) -> list[str]:
 
 def behind_lines(results: Results, effort: str) -> list[str]:
     """Where ours is clearly behind."""
-    found = behind(sheet_of(results.cells, effort=effort))
+    found = behind(results.cells, effort)
     return [f"- {name}: {', '.join(map(label_of, peers))}" for name, peers in found.items()] or ["On no table so far."]
 
 

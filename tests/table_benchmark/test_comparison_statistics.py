@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import friedmanchisquare
 
+from benchmarks.comparison.sheets import behind
 from benchmarks.comparison.statistics import (
     critical_difference,
     duel,
@@ -73,3 +74,13 @@ def test_clearly_behind_is_two_corrected_standard_errors():
     assert is_clearly_behind(spread + 1.4, others)
     assert not is_clearly_behind(spread + 1.3, others)
     assert not is_clearly_behind(np.ones(1), np.zeros(1))
+
+
+def test_a_peer_that_has_no_rank_can_be_ahead():
+    """It was measured on one table only; of another, too few splits are measured."""
+    cells = {}
+    for table, n_splits in (("titanic", 5), ("german", 4)):
+        for split in range(n_splits):
+            for peer, error in (("auto", 20.0), ("catboost", 17.0), ("hgb", 22.0)):
+                cells[table, peer, split] = {"table": table, "peer": peer, "split": split, "error": error + split}
+    assert behind(cells) == {"titanic": ["catboost"]}
