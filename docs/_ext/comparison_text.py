@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 from list_tables import list_table
 
+from benchmarks.comparison.peers import PEERS
 from benchmarks.comparison.plan import DEFAULT
 from benchmarks.comparison.results import Results
-from benchmarks.comparison.sheets import OURS, Sheet, behind, failures, label_of, sheet_of
+from benchmarks.comparison.sheets import OURS, Sheet, behind, failures, label_of, sheet_of, values_of
 from benchmarks.comparison.statistics import duel, friedman, mean_ranks
 from benchmarks.comparison.tables import COMPARED, TABLES
 
@@ -73,6 +74,25 @@ def tables(results: Results, effort: str) -> list[str]:
             ranks = (f"{rank:.2f}" for rank in mean_ranks(sheet.means))
             lines += list_table(title, headings, [*rows, ("mean rank", "", *ranks)])
     return lines or [NONE]
+
+
+def every(results: Results, effort: str) -> list[str]:
+    """Errors of all peers on all tables, ranked or not: of the splits that those measured on a table share."""
+    values = values_of(results.cells, "error", effort)
+    peers = [peer for peer in PEERS if any(other == peer for _, other in values)]
+    rows = []
+    for name in COMPARED:
+        measured = {peer: values[name, peer] for peer in peers if (name, peer) in values}
+        shared = sorted(set.intersection(*map(set, measured.values()))) if measured else []
+        if shared:
+            means = {peer: np.mean([splits[split] for split in shared]) for peer, splits in measured.items()}
+            errors = ("" if peer not in means else _error(means[peer]) for peer in peers)
+            rows.append((name, str(len(shared)), *errors))
+    return list_table(SCORES["error"][0], ("", "splits", *map(label_of, peers)), rows) if rows else [NONE]
+
+
+def _error(mean: float) -> str:
+    return "failed" if np.isnan(mean) else _number(mean, SCORES["error"][1])
 
 
 def _believable(results: Results, score: str) -> dict[Any, Any]:
@@ -149,6 +169,7 @@ TEXTS = {
     "behind": behind_lines,
     "caption": caption,
     "duels": duels,
+    "every": every,
     "facts": facts,
     "failures": failed,
     "registry": registry,

@@ -152,3 +152,11 @@ def test_results_in_the_repository_are_whole():
     assert all(table in TABLES for table, *_ in results.cells)
     size = sum(path.stat().st_size for path in KEPT.glob("*.jsonl"))
     assert size < 2**20
+
+
+def test_page_has_errors_of_peers_without_a_rank_and_of_tables_that_not_all_have(page, results):
+    text = "\n".join(page.every(results, "default"))
+    assert "xRFM" in text
+    assert "* - phoneme" in text
+    assert "failed" in text
+    assert page.every(results, "10min") == [page.NONE]
