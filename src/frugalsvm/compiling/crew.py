@@ -3,7 +3,7 @@
 Sixteen threads that each take Python's lock once for a product wait longer for it than the product takes. The members
 of a crew take it once: they enter compiled code, where they wait for tasks. A *task* is a compiled function of numbered
 parts. The thread that leads, which runs an `entry`, posts one by `share` and takes parts itself; members take others,
-each the next that is left. It is over when all parts are done. No thread waits for a member that has not come, and which
+each the next that is left. It is over when all parts are done. None waits for a member that has not come, and which
 member takes which part changes nothing: what parts compute must depend on their number alone.
 
 Who has nothing to do looks for a task again and again for a while, and then sleeps, in a lock of Python's, until it is
