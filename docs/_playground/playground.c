@@ -104,7 +104,7 @@ static int best_class(float x, float y, double *ahead)
     return found;
 }
 
-/* Every so many lines of the map, from the first of them on. */
+/* Lines of the map from the first one on, each "apart" from the next. */
 EXPORT unsigned char *play_map(int first, int apart)
 {
     int i, j, k;
