@@ -93,7 +93,7 @@ class BudgetedSGD(PassParameters, ExpansionModel):
 
     @property
     def _alpha(self):
-        """The strength of the regularization as a number, or what somebody has set who is to be told."""
+        """The strength of the regularization as a number, or what was set instead, which is refused later."""
         return self.alpha
 
     def _check_schedule(self):

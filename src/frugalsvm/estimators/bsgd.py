@@ -160,7 +160,7 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
 
     @property
     def _alpha(self):
-        """The strength as a number, or what somebody has set who is to be told."""
+        """The strength as a number, or what was set instead, which is refused later."""
         return getattr(self, "alpha_", _USUAL_ALPHA) if is_auto(self.alpha) else self.alpha
 
     def _choose(self, X, targets, weights, *, whole):

@@ -105,7 +105,7 @@ class DualClassifier(PrecomputedKernel, PassParameters, OnlineClassifier):
     def _refuse_gap(self) -> None:
         """Raise a ValueError where the training problem is not convex."""
 
-    _C = property(lambda self: self.C, doc="The penalty as a number, or what somebody has set who is to be told.")
+    _C = property(lambda self: self.C, doc="The penalty as a number, or what was set instead, which is refused later.")
 
     def _check_params(self):
         super()._check_params()

@@ -79,7 +79,7 @@ class Twins(NamedTuple):
     cost_new: Annotated[np.ndarray, "d s"]  # of the merge with the newcomer
     tried_new: Annotated[np.ndarray, "? s"]
     costs: Annotated[np.ndarray, "d s"]  # scratch
-    side: Annotated[np.ndarray, "t s"]  # +1 or -1 of the boundary; 0 on it, and for newcomers that nobody has noticed
+    side: Annotated[np.ndarray, "t s"]  # +1 or -1 of the boundary; 0 on it, and for new rows that are not noticed yet
     products: Annotated[np.ndarray, "d ss"]  # inner products of the twins: costs and merges are made of them
     merged: Annotated[np.ndarray, "d 2f"]  # (2, n_features) a merged twin, and the newcomer
     kernel_rows: Annotated[np.ndarray, "d 2s"]  # (2, capacity) their kernel values
