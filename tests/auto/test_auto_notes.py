@@ -58,9 +58,9 @@ def test_what_columns_are(table):
 
 def test_nothing_is_dropped_in_silence(table):
     layout, pipeline = prepared(*table)
-    assert left_out(layout) == "Left out, with another text in almost every row: name."
+    assert left_out(table[0], layout) == "Left out, with another text in almost every row: name."
     assert notes_on(table[0], layout, pipeline) == [
-        left_out(layout),
+        left_out(table[0], layout),
         "Dates in day became days, months, weekdays, cycles of year and week.",
         "Clock times in at became parts of a day, cycles of day.",
         "Clock times in night became parts of a day, cycles of day.",
@@ -76,7 +76,7 @@ def test_arrays_have_features_without_names():
     X = np.random.default_rng(0).normal(size=(50, 3))
     X[:, 1] = 2.0
     layout, pipeline = prepared(X, X[:, 0] > 0)
-    assert left_out(layout) is None
+    assert left_out(X, layout) is None
     assert notes_on(X, layout, pipeline) == ["Without effect, with the same value in all rows: feature 1."]
 
 
@@ -105,3 +105,21 @@ def test_rows_of_numbers_and_text_without_a_frame(tmp_path):
     assert (load(tmp_path / "model.frugal").predict((X, {"color": color})) == y).all()
     with pytest.raises(ValueError, match="feature_names"):
         model.fit((X, {"color": color}), y, feature_names=["a"])
+
+
+def test_numbers_written_in_another_way_are_named():
+    pandas = pytest.importorskip("pandas")
+    texts = [f"${k:,}.50" for k in range(1000, 1000 + N)]
+    X = pandas.DataFrame({"a": np.arange(N), "price": texts, "name": [f"name {k}" for k in range(N)]})
+    words = left_out(X, layout_of(X))
+    assert words.startswith("Left out, with another text in almost every row: price, name. ")
+    assert "Some look like numbers that are written in another way: price ('$1,000.50')." in words
+
+
+def test_infinity_is_refused_by_the_name_of_its_column():
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame({"a": np.arange(60.0), "b": np.arange(60.0), "word": ["x", "y"] * 30})
+    X.loc[[7, 9], "b"] = np.inf, -np.inf
+    for columns in (["a", "b"], ["a", "b", "word"]):
+        with pytest.raises(ValueError, match=r"contains infinity, in column 'b' \(first in row 7\)"):
+            AutoSVC().fit(X[columns], np.arange(60) % 2)

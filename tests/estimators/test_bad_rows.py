@@ -30,7 +30,7 @@ COUNTING = ("bsgd", "perceptron", "bpa", "lasvm-g", "lasvm")
 # What fit and partial_fit refuse, whatever the targets y are: rows, number of targets, weights, a part of the sentence
 BAD_ROWS = {
     "nan": (X_NAN, 20, None, "NaN"),
-    "infinity": (X_INF, 20, None, "infinity"),
+    "infinity": (X_INF, 20, None, r"infinity.*, in column 1 \(first in row 3\)"),
     "nan in sparse rows": (scipy.sparse.csr_matrix(X_NAN), 20, None, "NaN"),
     "no rows": (X[:0], 0, None, "0 sample"),
     "one row as a vector": (X[0], 1, None, "2D array"),

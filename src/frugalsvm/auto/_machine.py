@@ -235,7 +235,7 @@ class AutoMachine(ThreadSafe, BaseEstimator):
         """The rows in all views, and what there is to say about them."""
         self._layout = layout_of(X)
         table, X = X, as_input(X, self._layout)
-        if (words := left_out(self._layout)) is not None:
+        if (words := left_out(table, self._layout)) is not None:
             warn_caller(f"{words} To keep a column, convert it with astype('category').", UserWarning)
         encoder = encoder_for(X)
         way = self._way(StreamingScaler(clip=CLIP, soft_clip=True), encoder, X, y, sample_weight)

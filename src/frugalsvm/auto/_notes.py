@@ -16,6 +16,7 @@ from frugalsvm.selection.rounds import Entry, best_of
 from frugalsvm.selection.search import LARGER, NO_TIME_FOR_LOW_RANK, Found
 from frugalsvm.selection.task import Task
 from frugalsvm.streams.dates import DateColumn
+from frugalsvm.streams.dialect import looks_numeric
 
 __all__ = ["left_out", "notes_on", "reasons"]
 
@@ -23,16 +24,27 @@ _LISTED = 10  # names in a sentence
 _MANY = 0.5  # share of numbers among distinct values, from which a column of text was perhaps meant to have numbers
 
 
-def left_out(layout: Layout | None) -> str | None:
-    """Which columns are not learned from at all, in a sentence; None if all are."""
+def left_out(X: Any, layout: Layout | None) -> str | None:
+    """Which columns are not learned from at all; None if all are."""
     if layout is None or not layout.ignored:
         return None
-    return f"Left out, with another text in almost every row: {_listed(layout.ignored)}."
+    words = f"Left out, with another text in almost every row: {_listed(layout.ignored)}."
+    examples = {name: odd for name, values in _columns_of(X, layout.ignored) if (odd := _odd_number(values))}
+    if examples:
+        shown = ", ".join(f"{name} ({value!r})" for name, value in list(examples.items())[:_LISTED])
+        words += f" Some look like numbers that are written in another way: {shown}. Convert these to numbers."
+    return words
+
+
+def _odd_number(values: Any) -> str | None:
+    """The first value of a column of text where most look like numbers."""
+    numeric = [value for value in values if isinstance(value, str) and looks_numeric(value)]
+    return numeric[0] if len(numeric) > _MANY * len(values) else None
 
 
 def notes_on(X: Any, layout: Layout | None, pipeline: StreamPipeline) -> list[str]:
     """Sentences about the columns of ``X``, for which a pipeline was prepared."""
-    notes = [left_out(layout), *([] if layout is None else _date_notes(layout)), *_text_notes(X, layout, pipeline)]
+    notes = [left_out(X, layout), *([] if layout is None else _date_notes(layout)), *_text_notes(X, layout, pipeline)]
     same, gaps = _constant_numbers(layout, pipeline)
     same += _constant_text(pipeline)
     if same:
@@ -66,12 +78,17 @@ def _text_notes(X: Any, layout: Layout | None, pipeline: StreamPipeline) -> Iter
 
 
 def _texts(X: Any, layout: Layout | None) -> Iterator[tuple[str, Any]]:
-    """Columns of text by name, without those that somebody has declared to be categories."""
+    """Columns of text by name."""
     if layout is None:
         yield from X[1].items() if is_pair(X) else ()
         return
+    yield from _columns_of(X, layout.text)
+
+
+def _columns_of(X: Any, names: Iterable[str]) -> Iterator[tuple[str, Any]]:
+    """Columns of a frame by name, without those that somebody has declared to be categories."""
     labels = {str(label): label for label in X.columns}  # which need not be text in pandas
-    for name in layout.text:
+    for name in names:
         column = X[labels[name]]
         if str(column.dtype) != "category":
             yield name, values_of(column)

@@ -22,6 +22,7 @@ from frugalsvm.core.origin import (
     some_rows,
 )
 from frugalsvm.estimators.caller_warnings import warn_caller
+from frugalsvm.estimators.validation import refuse_infinite
 
 __all__ = [
     "absolute_rows",
@@ -110,6 +111,7 @@ def check_values(X, dtype, name: str) -> None:
     if isinstance(X, np.ndarray) and X.dtype.kind == "f":
         if are_small(X, largest_size(X.shape[1], dtype)):  # nearly always, and one pass is enough to know it
             return
+        refuse_infinite(X)
         assert_all_finite(X, estimator_name=name, input_name="X")
     check_size(X, dtype)
 

@@ -3,6 +3,7 @@
 import math
 import numbers
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -33,10 +34,12 @@ __all__ = [
     "encoded_labels",
     "example_weights",
     "gamma_value",
+    "is_nothing",
     "is_path",
     "new_kernel",
     "parsed_bytes",
     "refuse_empty_classes",
+    "refuse_infinite",
     "refuse_sparse",
     "refuse_unsuitable",
     "slots_for_budget",
@@ -132,14 +135,37 @@ def validated_rows(
         "order": order,
         "ensure_all_finite": True if issparse(X) else "allow-nan" if allow_nan else check_finite,
     }
-    if named:
-        X = validate_data(estimator, X, reset=reset, **checks)
-    else:
-        X = check_array(X, estimator=estimator, input_name="X", **checks)
-        _check_n_features(estimator, X, reset=reset)
+    given = X
+    try:
+        if named:
+            X = validate_data(estimator, X, reset=reset, **checks)
+        else:
+            X = check_array(X, estimator=estimator, input_name="X", **checks)
+            _check_n_features(estimator, X, reset=reset)
+    except ValueError as error:
+        if "contains infinity" in str(error) and not issparse(given):
+            refuse_infinite(np.asarray(given, np.float64), getattr(given, "columns", None))
+        raise
     X = X if isinstance(X, np.ndarray) else without_duplicates(X)
     refuse_unsuitable(estimator, X)
     return X
+
+
+def refuse_infinite(X: np.ndarray, names: Sequence[Any] | None = None) -> None:
+    """Refuse infinite values and say where they are, which scikit-learn does not."""
+    if X.dtype.kind != "f":
+        return
+    with np.errstate(invalid="ignore"):
+        suspects = np.flatnonzero(~np.isfinite(X.sum(axis=0)))  # missing values are as well
+    for place in suspects.tolist():
+        rows = np.flatnonzero(np.isinf(X[:, place]))
+        if rows.size:
+            column = place if names is None else names[place]
+            what = "infinity" if X.dtype == np.float64 else f"infinity or a value too large for {X.dtype}"
+            raise ValueError(
+                f"Input X contains {what}, in column {column!r} (first in row {rows[0]}): put a number there, or NaN "
+                "where missing values are allowed."
+            )
 
 
 def validated_tensor(estimator, X, *, reset: bool):
@@ -208,6 +234,12 @@ def distinct_labels(y) -> np.ndarray:
     return (np.flatnonzero(counts) + bounds[0]).astype(y.dtype, copy=False)
 
 
+def is_nothing(value: Any) -> bool:
+    """Whether a value is missing: None, NaN, NaT, or pandas' NA, whose comparisons say neither yes nor no."""
+    equal = value == value
+    return value is None or not isinstance(equal, bool | np.bool_) or not equal
+
+
 def _distinct_text(y) -> np.ndarray:
     known = np.unique(y[:: max(1, len(y) // _FIRST_LABELS)])
     for start in range(0, len(y), _COUNTED_LABELS):
@@ -226,10 +258,29 @@ def classes_in(y) -> np.ndarray:
     """
     if y.dtype.kind in "iub":
         return distinct_labels(y)
-    check_classification_targets(y[:1])  # other objects may have no order
-    found = distinct_labels(y)
+    try:
+        check_classification_targets(y[:1])  # other objects may have no order
+        found = distinct_labels(y)
+    except (TypeError, ValueError):
+        _refuse_unlike(y)
+        raise
+    if y.dtype.kind == "O" and any(map(is_nothing, found)):
+        _refuse_unlike(y)
     check_classification_targets(y if 2 * len(found) > len(y) else np.tile(found, 2))  # it warns of many classes
     return found
+
+
+def _refuse_unlike(y) -> None:
+    """Refuse objects that have no order, in a sentence: missing labels, and text among numbers."""
+    missing = [row for row, label in enumerate(y) if is_nothing(label)]
+    if missing:
+        n = f"{len(missing):,} label{' is' if len(missing) == 1 else 's are'}"
+        raise ValueError(f"Input y contains NaN: {n} missing, the first in row {missing[0]}. Leave out such rows.")
+    first = {isinstance(label, str): label for label in y[::-1]}
+    if len(first) > 1:
+        raise ValueError(
+            f"y has text and other labels, such as {first[True]!r} and {first[False]!r}: make text of all of them."
+        )
 
 
 def encoded_labels(y, seen, classes, *, may_grow: bool) -> np.ndarray:

@@ -6,7 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Coded", "CodedText", "coded", "coded_text", "is_nothing", "tells_rows_apart"]
+from frugalsvm.estimators.validation import is_nothing
+
+__all__ = ["Coded", "CodedText", "coded", "coded_text", "tells_rows_apart"]
 
 _SEVERAL = 20  # texts: most of fewer may differ by chance
 
@@ -63,9 +65,3 @@ def tells_rows_apart(texts: Any) -> bool:
     (True, False)
     """
     return len(texts) >= _SEVERAL and 2 * len(coded(texts).values) > len(texts)
-
-
-def is_nothing(value: Any) -> bool:
-    """Whether a value is missing: None, NaN, NaT, or pandas' NA, whose comparisons say neither yes nor no."""
-    equal = value == value
-    return value is None or not isinstance(equal, bool | np.bool_) or not equal

@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm.pipelines.coded import coded, is_nothing
+from frugalsvm.estimators.validation import is_nothing, refuse_infinite
+from frugalsvm.pipelines.coded import coded
 from frugalsvm.streams.dates import days_in, days_of
 from frugalsvm.streams.number_notation import is_missing, number_in
 
@@ -79,15 +80,22 @@ def split_frame(frame: Any, columns: FrameColumns | None = None) -> tuple[Any, d
     if text is None:
         text = tuple(name for name in labels if name not in numbers)
     others = {name: frame[labels[name]].to_numpy() for name in text}
+    matrix = _numbers_in(frame, found, numbers, dates, labels)
+    refuse_infinite(matrix, numbers)
+    return matrix, others
+
+
+def _numbers_in(frame, found, numbers, dates, labels):
+    """Columns of numbers by their names, of which some may be dates."""
     if hasattr(frame, "select_dtypes") and not dates and set(numbers) <= set(found.numbers):
-        return _matrix_of(frame[[labels[name] for name in numbers]]), others
+        return _matrix_of(frame[[labels[name] for name in numbers]])
     own = [(name, frame[labels[name]]) for name in numbers]
     values = [days_in_column(n, values_of(column)) if n in dates else _numbers_of(n, column) for n, column in own]
     types = [each.dtype if each.dtype.kind in "biuf" else np.float64 for each in values]
     matrix = np.empty((len(frame), len(numbers)), np.result_type(np.float32, *types))
     for index, column in enumerate(values):
         matrix[:, index] = column
-    return matrix, others
+    return matrix
 
 
 def check_names(names: Iterable[str], known: Iterable[str]) -> None:
