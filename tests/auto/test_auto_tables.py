@@ -105,6 +105,14 @@ def test_too_few_rows():
         AutoSVC().fit(np.eye(3), [0, 1, 0])
 
 
+def test_frames_without_rows_or_columns():
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame({"a": range(20), "word": ["x"] * 20})
+    for some, words in ((X[:0], "0 rows and 2 columns"), (X[[]], "20 rows and 0 columns")):
+        with pytest.raises(ValueError, match=f"X has {words}: there is nothing to learn from"):
+            AutoSVC().fit(some, np.arange(len(some)) % 2)
+
+
 @pytest.mark.parametrize("n_components", ["auto", 2])
 def test_too_few_rows_with_a_weight(n_components):
     X, weights = np.random.default_rng(0).normal(size=(6, 2)), np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])

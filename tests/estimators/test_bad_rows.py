@@ -16,13 +16,11 @@ from refusals import (
 )
 from support import blobs
 
-from frugalsvm import ASSETClassifier, BPAClassifier, BSGDClassifier
+from frugalsvm import ASSETClassifier, ASSETRegressor, BPAClassifier, BSGDClassifier, BSGDRegressor, LocalSVR
 
 ROWS, BATCH = X[:20], (X[:20], LABELS[:20])
 X_NAN, X_INF = ROWS.copy(), ROWS.copy()
 X_NAN[3, 1], X_INF[3, 1] = np.nan, np.inf
-Y_NAN = VALUES[:20].copy()
-Y_NAN[3] = np.nan
 ASSET = ("asset", "asset-regressor")
 # Online learners that report how many labels there are; the others leave it to scikit-learn
 COUNTING = ("bsgd", "perceptron", "bpa", "lasvm-g", "lasvm")
@@ -150,6 +148,13 @@ def test_labels(classifier, bad, method):
     if bad == "two columns" and isinstance(classifier, ASSETClassifier):
         pytest.skip("it learns several labels for each row")
     assert_refused(classifier, lambda model: getattr(model, method)(ROWS, labels), message)
+
+
+@pytest.mark.parametrize("kind", [BSGDRegressor, ASSETRegressor, LocalSVR])
+def test_dates_are_no_numbers(kind):
+    for dates in (np.arange(20).astype("M8[D]"), np.arange(20).astype("m8[s]")):
+        with pytest.raises(ValueError, match="y has dates or durations"):
+            kind().fit(ROWS, dates)
 
 
 @pytest.mark.parametrize("bad", BAD_PARTIAL_BATCHES)

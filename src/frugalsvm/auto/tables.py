@@ -122,6 +122,8 @@ def layout_of(X: Any) -> Layout | None:
     """The layout of a frame that has more than numbers."""
     if not is_frame(X):
         return None
+    if 0 in X.shape:
+        raise ValueError(f"X has {X.shape[0]} rows and {X.shape[1]} columns: there is nothing to learn from.")
     numbers, others, _ = kinds_of(X)
     if not others:
         return None

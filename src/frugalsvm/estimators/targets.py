@@ -15,6 +15,7 @@ from frugalsvm._stored import ABOVE_ZERO, stored
 from frugalsvm.arrays.namespace import on_host
 from frugalsvm.estimators.parameters import parameters
 from frugalsvm.estimators.protocol import Fits, FitsAndFollows
+from frugalsvm.estimators.validation import refuse_dates
 from frugalsvm.lowrank.losses import Pinball
 from frugalsvm.lowrank.targets import explained
 
@@ -71,6 +72,7 @@ def checked_targets(name: str, y: Any, X: Any) -> tuple[np.ndarray, bool]:
     """Finite targets of bearable size as (n, n_targets), and whether they came in columns."""
     if y is None:
         raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+    refuse_dates(y)
     y = check_array(on_host(y), ensure_2d=False, dtype=np.float64, input_name="y")
     check_consistent_length(X, y)
     if y.ndim not in (1, 2):

@@ -38,6 +38,7 @@ __all__ = [
     "is_path",
     "new_kernel",
     "parsed_bytes",
+    "refuse_dates",
     "refuse_empty_classes",
     "refuse_infinite",
     "refuse_sparse",
@@ -268,6 +269,12 @@ def classes_in(y) -> np.ndarray:
         _refuse_unlike(y)
     check_classification_targets(y if 2 * len(found) > len(y) else np.tile(found, 2))  # it warns of many classes
     return found
+
+
+def refuse_dates(y: Any) -> None:
+    """Refuse targets that NumPy would make nanoseconds of."""
+    if getattr(getattr(y, "dtype", None), "kind", "") in ("M", "m"):
+        raise ValueError("y has dates or durations: make numbers of them, such as days since the first one.")
 
 
 def _refuse_unlike(y) -> None:

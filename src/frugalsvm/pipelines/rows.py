@@ -7,7 +7,7 @@ from scipy.sparse import csr_matrix, issparse, vstack
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from frugalsvm._stored import is_finite, is_matrix, stored
-from frugalsvm.estimators.validation import classes_in, validated_rows
+from frugalsvm.estimators.validation import classes_in, refuse_dates, validated_rows
 from frugalsvm.pipelines.frames import FrameColumns, check_names, is_frame, kinds_to_learn, split_frame
 
 __all__ = [
@@ -95,6 +95,8 @@ def checked_labels(name: str, y, X, *, classifies: bool, several: bool) -> np.nd
     if y is None:
         raise ValueError(f"{name} requires y to be passed, but the target y is None.")
     y = np.asarray(y) if several else y
+    if not classifies:
+        refuse_dates(y)
     if several and y.ndim == 2 and y.shape[1] > 1:
         y = y.astype(np.float64)
     else:
