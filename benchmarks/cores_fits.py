@@ -19,7 +19,16 @@ from frugalsvm import ASSETClassifier, BSGDClassifier
 from frugalsvm.core.kernels import RBF
 from frugalsvm.datasets import load
 
-__all__ = ["ASSET_PROBLEMS", "asset_data", "asset_rows", "bits_of", "bsgd_rows", "compile_for", "error_percent", "timed_fit"]
+__all__ = [
+    "ASSET_PROBLEMS",
+    "asset_data",
+    "asset_rows",
+    "bits_of",
+    "bsgd_rows",
+    "compile_for",
+    "error_percent",
+    "timed_fit",
+]
 
 # Name, data, landmarks
 ASSET_PROBLEMS = (

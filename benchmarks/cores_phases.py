@@ -40,10 +40,10 @@ PHASES = (
     ("slopes", Problem, ("slopes",)),
     ("gradients", Problem, ("gradient",)),
     ("Hessian", Problem, ("hessian",)),
-    ("preconditioner: rows", compiled.Compiled, ("preconditioner",)),
+    ("preconditioner", compiled.Compiled, ("preconditioner",)),
+    ("preconditioner: rows", compiled, ("roots_of",)),
     ("preconditioner: products", compiled, ("gram",)),
-    ("preconditioner: factor", compiled, ("cholesky",)),
-    ("preconditioner: inverse", compiled, ("inverse_of_lower", "TwoTriangles")),
+    ("preconditioner: inverse", compiled, ("inverse_factor", "TwoTriangles")),
     ("conjugate gradients", compiled.Compiled, ("directions",)),
     ("line search", newton, ("line_search",)),
     ("moves", Problem, ("move",)),
@@ -130,7 +130,11 @@ def phases_of(model, X, y):
             for name in names:
                 patch(owner, name, _within(clock, phase, getattr(owner, name)))
         patch(Threads, "run", _on_threads(clock, Threads.run, lambda threads, _, items: threads.count > 1 < len(items)))
-        patch(Crew, "run", _on_threads(clock, Crew.run, lambda crew, _, numbers, *rest: crew.count > 1 and numbers > 2**15))
+        patch(
+            Crew,
+            "run",
+            _on_threads(clock, Crew.run, lambda crew, _, numbers, *rest: crew.count > 1 and numbers > 2**15),
+        )
         model.fit(X, y)
         return model, clock.end()
 
@@ -154,20 +158,24 @@ def main():
             for _ in range(options.repeats):
                 model, seconds = phases_of(ASSETClassifier(n_jobs=n_threads, **new), X, y)
             found.append(seconds)
-            console.print(f"{name}, {n_threads} threads: {sum(each[0] for each in seconds.values()):.3f} s, bits {bits_of(model)}")
+            console.print(
+                f"{name}, {n_threads} threads: {sum(each[0] for each in seconds.values()):.3f} s, bits {bits_of(model)}"
+            )
         console.print(_table(name, options.threads, found))
 
 
 def _table(name, threads, found):
     made = table(name, "phase", *(f"{what} {n}" for n in threads for what in ("clock", "alone", "processors")), "times")
-    first, last = found[0], found[-1]
+    last = found[-1]
     phases = sorted({phase for each in found for phase in each}, key=lambda phase: -last.get(phase, [0])[0])
     for phase in phases:
         each = [seconds.get(phase, [0.0, 0.0, 0.0]) for seconds in found]
         times = each[0][0] / each[-1][0] if each[-1][0] else 0.0
         made.add_row(phase, *(f"{1000 * value:.1f}" for row in each for value in row), f"{times:.1f}")
     totals = [[sum(row[k] for row in seconds.values()) for k in range(3)] for seconds in found]
-    made.add_row("all, ms", *(f"{1000 * value:.1f}" for row in totals for value in row), f"{totals[0][0] / totals[-1][0]:.1f}")
+    made.add_row(
+        "all, ms", *(f"{1000 * value:.1f}" for row in totals for value in row), f"{totals[0][0] / totals[-1][0]:.1f}"
+    )
     return made
 
 
