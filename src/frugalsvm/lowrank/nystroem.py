@@ -27,7 +27,7 @@ from frugalsvm.lowrank.own_kernel import OwnKernel
 from frugalsvm.lowrank.passes import ONE_AFTER_ANOTHER
 from frugalsvm.lowrank.products import BLOCK_ROWS as STEADY_ROWS
 from frugalsvm.lowrank.products import single_is_steady
-from frugalsvm.lowrank.symmetric import cholesky, inverse_of_lower
+from frugalsvm.lowrank.symmetric import gram, inverse_factor, is_positive_definite
 from frugalsvm.lowrank.whitening import is_narrow, share_of_largest
 
 __all__ = [
@@ -87,7 +87,7 @@ def _kernel_matrix(kernel, landmarks, passes):
     norms, matrix = np.square(exact).sum(axis=1), np.empty((len(exact), len(exact)))
     if isinstance(kernel, OwnKernel):
         return kernel.matrix(exact), norms
-    products = exact @ exact.T if is_of_products(kernel) else None
+    products = gram(passes, exact.T) if is_of_products(kernel) else None
 
     def fill(rows):
         if products is None:
@@ -105,18 +105,17 @@ def _whitened_by_cholesky(matrix, threshold, passes, least_share):
     The same models as with eigenvectors in a fraction of the time: features are rotated, no more.
     """
     least, ridge = share_of_largest(HOST, matrix, threshold), 0.0
-    if cholesky(passes, matrix, -least) is None:  # an eigenvalue may be smaller
+    if not is_positive_definite(passes, matrix, -least):  # an eigenvalue may be smaller
         if threshold > _ROUNDING:
             return None
         ridge = least
-    factor = cholesky(passes, matrix, ridge)
-    if factor is None:
+    inverse = inverse_factor(passes, matrix, ridge)
+    if inverse is None:
         return None
-    inverse = inverse_of_lower(passes, factor)
     # The trace of K (K + ridge I)^-1: eigenvalues count fully where they are far above the ridge.
     n_large = len(matrix) - ridge * sum(passes.run(lambda rows: np.square(inverse[rows]).sum(), *inverse.shape))
     is_too_narrow = is_narrow(len(matrix), n_large) or n_large < least_share * len(matrix)
-    return None if is_too_narrow else passes.transposed(inverse)
+    return None if is_too_narrow else inverse
 
 
 def _whitened_by_eigenvectors(matrix, threshold, rank):
