@@ -36,18 +36,18 @@ def small_blocks(monkeypatch):
     """Rows for other threads, however little there is to do; how many blocks were run side by side, call by call."""
     monkeypatch.setattr(_scoring, "_WORTH_A_THREAD", 1)
     monkeypatch.setattr(_base, "_ROWS_OF_SCORES", 1)
-    ran, run, lead = [], _scoring.Threads.run, _scoring.Threads.lead
+    ran, run, score = [], _scoring.Threads.run, _scoring.score_on_threads
 
     def note_run(threads, function, items):
         ran.append(len(items))
         return run(threads, function, items)
 
-    def note_lead(threads, function, count):
-        ran.append(count)
-        return lead(threads, function, count)
+    def note_score(scoring, n_threads):
+        ran.append(n_threads)
+        score(scoring, n_threads)
 
     monkeypatch.setattr(_scoring.Threads, "run", note_run)
-    monkeypatch.setattr(_scoring.Threads, "lead", note_lead)
+    monkeypatch.setattr(_scoring, "score_on_threads", note_score)
     return ran
 
 

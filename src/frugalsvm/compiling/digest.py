@@ -74,6 +74,7 @@ COMPILED_THERE = (
     "lowrank/directions.py",
     "lowrank/fourier.py",
     "lowrank/gram.py",
+    "lowrank/landmark_blocks.py",
     "lowrank/losses",
     "lowrank/maps.py",
     "lowrank/near_margin.py",
