@@ -116,6 +116,15 @@ class HostWhitening(MatrixWhitening):
         super().__init__(double)
         self._passes, self._transposed, self._columns = passes, None, None
 
+    def _in_single(self):
+        if self._single is None:
+            self._single = np.empty(self._double.shape, np.float32)
+            self._passes.each(self._round, *self._single.shape)
+        return self._single
+
+    def _round(self, rows):
+        self._single[rows] = self._double[rows]
+
     def raw(self, vectors: Any) -> Any:
         return self._passes.scores(self._double, vectors) if self._is_double(vectors) else super().raw(vectors)
 

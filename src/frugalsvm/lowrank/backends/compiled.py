@@ -13,7 +13,14 @@ from frugalsvm.arrays.namespace import HOST
 from frugalsvm.compiling.threads import ONE_THREAD, Threads
 from frugalsvm.lowrank.directions import Codes, Inverse, System, find_directions, new_vectors
 from frugalsvm.lowrank.hessian import conjugate_gradients, thinned, with_ridge
-from frugalsvm.lowrank.losses.compiled import add_lines, along_lines, differentiate, total_losses
+from frugalsvm.lowrank.losses.compiled import (
+    add_constants,
+    add_lines,
+    along_lines,
+    differentiate,
+    total_losses,
+    total_rows,
+)
 from frugalsvm.lowrank.maps import raw_rows, whitening_of, width_of
 from frugalsvm.lowrank.near_margin import find_near, take_curvatures
 from frugalsvm.lowrank.options import Options
@@ -28,7 +35,8 @@ __all__ = ["BLOCK_ROWS", "COMPILED", "Compiled", "CompiledStorage", "ComputedRow
 BLOCK_ROWS = 4096  # rows of X that a thread has at hand at a time
 
 _LOSS_COST = 8  # a loss and its derivatives take as long as reading this many numbers
-_FEW = 2**14  # numbers of a part, where each is looked at once
+_PASSES = 16  # over parts of arrays that stay in the cache
+_FEW = 2**16  # numbers of a part, where it is short
 _KERNEL_COST = 16  # likewise a kernel value
 _DEAR = 400  # landmarks
 _SAMPLE_ROWS = 64  # rows of a sample for each landmark
@@ -82,7 +90,7 @@ class Compiled:
         return sums.sum(axis=0)
 
     def _blocks_of_losses(self, scores):
-        return self.passes.fixed_edges(scores.shape[1], _LOSS_COST * len(scores))
+        return self.passes.fixed_edges(scores.shape[1], _LOSS_COST * len(scores), _FEW)
 
     def _losses(self, function, scores, *arguments):
         self.passes.crew.run(function, _LOSS_COST * scores.size, *arguments)
@@ -91,9 +99,22 @@ class Compiled:
         edges = self.passes.edges(scores.shape[1], 2 * scores.size)
         self.passes.crew.run(add_lines, 2 * scores.size, scores, lengths, changes, edges)
 
+    def add_constants(self, scores, constants):
+        """Add a constant to each row."""
+        edges = self.passes.edges(scores.shape[1], 2 * scores.size)
+        self.passes.crew.run(add_constants, 2 * scores.size, scores, *_packed(constants), edges)
+
+    def totals(self, values):
+        """The sum of each row in float64, (n_outputs, 1)."""
+        (values,) = _packed(values)
+        edges = self.passes.fixed_edges(values.shape[1], len(values), _FEW)
+        sums = np.empty((len(edges) - 1, len(values)))
+        self.passes.crew.run(total_rows, values.size, values, edges, sums)
+        return sums.sum(axis=0)[:, None]
+
     def over_parts(self, function, scores):
         """What a function makes of parts of all rows, in their order; ``scores`` are an array as long as they are."""
-        return self.passes.run(function, scores.shape[1], 2 * len(scores))
+        return self.passes.run(function, scores.shape[1], _PASSES * len(scores))
 
     def near_margin(self, second, least):
         """As `frugalsvm.lowrank.hessian.NearMargin`."""
@@ -129,7 +150,7 @@ class Compiled:
 class _NearMargin:
     def __init__(self, passes, second, least):
         (n_outputs, n_rows), self._passes, self._second = second.shape, passes, second
-        edges = passes.fixed_edges(n_rows, n_outputs, _FEW)
+        edges = passes.fixed_edges(n_rows, 4 * n_outputs, _FEW)
         n_parts, index = len(edges) - 1, np.empty(n_rows, np.int64)
         self._levels, self._totals = np.empty((n_parts, n_outputs), np.float32), np.empty((n_parts, n_outputs))
         counts = np.empty(n_parts, np.int64)
@@ -140,7 +161,7 @@ class _NearMargin:
 
     def curvatures(self, index):
         (n_outputs, n_rows), passes = self._second.shape, self._passes
-        edges, shape = passes.fixed_edges(len(index), n_outputs, _FEW), (n_outputs, len(index))
+        edges, shape = passes.fixed_edges(len(index), 4 * n_outputs, _FEW), (n_outputs, len(index))
         weights, single, sums = np.empty(shape), np.empty(shape, np.float32), np.empty((len(edges) - 1, n_outputs))
         passes.crew.run(
             take_curvatures, 4 * weights.size, self._second, self._levels, self._totals, index, n_rows, edges, sums,

@@ -82,6 +82,12 @@ class Torch:
     def add_scaled(self, scores, lengths, changes):
         scores += lengths[:, None] * changes
 
+    def add_constants(self, scores, constants):
+        scores += constants[:, None]
+
+    def totals(self, values):
+        return self.arrays.xp.sum(values, axis=1, keepdims=True, dtype=self.arrays.xp.float64)
+
     def over_parts(self, function, scores):
         return [function(slice(None))]
 
