@@ -101,12 +101,12 @@ def test_threads_share_out_the_rows(expansion, X, monkeypatch, n_threads):
     np.testing.assert_array_equal(together.out, alone.out)
 
 
-@pytest.mark.parametrize(("n_threads", "name"), [(1, "score_some"), (2, "score_together")])
-def test_calls_end_now_and_then(expansion, X, monkeypatch, n_threads, name):
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_calls_end_now_and_then(expansion, X, monkeypatch, n_threads):
     """Ctrl-C is heard between calls of compiled code."""
     monkeypatch.setattr(dense_scores, "MOST_ROWS", 64)
-    calls, code = [], getattr(dense_scores, name)
-    monkeypatch.setattr(dense_scores, name, lambda *args: calls.append(code(*args)) or calls[-1])
+    calls, score_some = [], dense_scores.score_some
+    monkeypatch.setattr(dense_scores, "score_some", lambda *args: calls.append(score_some(*args)) or calls[-1])
     scoring = new_scoring(KERNEL, new_vectors(expansion, N_ROWS), X, n_threads=n_threads)
     score_on_threads(scoring, n_threads)
     assert len(calls) >= N_ROWS // (64 * n_threads)

@@ -16,7 +16,8 @@ from frugalsvm import (
     TrackingSVC,
     TVMClassifier,
 )
-from frugalsvm.estimators import _base, _scoring
+from frugalsvm.estimators import _base, _scoring, origin
+from frugalsvm.lowrank import landmark_blocks
 
 ESTIMATORS = {
     "bsgd": BSGDClassifier(budget=30, random_state=0),
@@ -141,9 +142,11 @@ def test_other_numbers_of_features_and_names(model):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n_jobs", [1, 3])
-def test_low_rank_machines_check_rows_in_one_pass(dtype, n_jobs, monkeypatch):
-    monkeypatch.setattr(_scoring, "_VALUES_TO_CHECK", 1)
-    low_rank = ASSETClassifier(n_components=20, n_jobs=n_jobs, random_state=0).fit(X_TRAIN, Y_TRAIN)
+@pytest.mark.parametrize("feature_map", ["nystroem", "fourier"])
+def test_low_rank_machines_check_rows_in_one_pass(feature_map, dtype, n_jobs, monkeypatch):
+    monkeypatch.setattr(origin, "_VALUES_TO_CHECK", 1)
+    monkeypatch.setattr(landmark_blocks, "WORTH_A_THREAD", 1)
+    low_rank = ASSETClassifier(feature_map, 20, n_jobs=n_jobs, random_state=0).fit(X_TRAIN, Y_TRAIN)
     rows = X.astype(dtype)
     expected = low_rank.decision_function(rows)
     np.testing.assert_array_equal(low_rank.decision_function(np.asfortranarray(rows)), expected)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm.compiling.crew import CREWS, code_of, share, task
+from frugalsvm.compiling.crew import ALONE, CREWS, code_of, share, task
 from frugalsvm.compiling.functions import add_to, compiled, entry, generic, inlined, larger, separate, value_of
 from frugalsvm.core.dense_sources import FEW_FEATURES, FEW_ROWS, ODD_SLOTS, block_rows_for
 from frugalsvm.core.expansion import padded, whole_groups
@@ -99,6 +99,7 @@ class DenseScoring(NamedTuple):
     scratch: NamedTuple
     next_row: np.ndarray  # (1,) the first row that no thread has taken
     is_unfit: np.ndarray  # (1,) not 0 if there are values that are not allowed
+    crew: np.ndarray  # of threads
     most_bits: int  # `magnitude_bits` of the largest value that is allowed
     out: np.ndarray  # (n_rows, n_outputs) float64
 
@@ -168,6 +169,7 @@ def scoring_of(kernel, vectors, X, scratch, n_outputs, *, shift=None, any_size=F
         np.zeros(n_features) if shift is None else shift,
         scratch,
         *np.zeros((2, 1), np.int64),
+        ALONE,
         np.iinfo(np.int64).max if any_size else most_bits(n_features, dtype),
         np.empty((X.shape[0], n_outputs)),
     )
@@ -175,11 +177,7 @@ def scoring_of(kernel, vectors, X, scratch, n_outputs, *, shift=None, any_size=F
 
 def score_rows(scoring: DenseScoring) -> None:
     """Score all rows on one thread; raises `UnfitRowsError` for values above `largest_size`."""
-    reached, n_rows = 0, len(scoring.X)
-    while reached < n_rows:
-        reached = score_some(scoring, 0, MOST_ROWS)
-        if reached == UNFIT:
-            raise UnfitRowsError
+    _score_all(scoring, 1)
 
 
 def score_on_threads(scoring: DenseScoring, n_threads: int) -> None:
@@ -187,26 +185,25 @@ def score_on_threads(scoring: DenseScoring, n_threads: int) -> None:
     if n_threads == 1:
         score_rows(scoring)
         return
-    n_rows = len(scoring.X)
     with CREWS.one_of(n_threads) as crew:
-        for first in range(0, n_rows, n_threads * MOST_ROWS):
-            last = min(first + n_threads * MOST_ROWS, n_rows)
-            if crew.run(score_together, math.inf, scoring, n_threads, last) == UNFIT:
-                raise UnfitRowsError
+        crew.run(lambda words: _score_all(scoring._replace(crew=words), n_threads), math.inf)
+
+
+def _score_all(scoring, n_threads):
+    reached, n_rows = 0, len(scoring.X)
+    while reached < n_rows:
+        reached = score_some(scoring, n_threads, n_threads * MOST_ROWS)
+        if reached == UNFIT:
+            raise UnfitRowsError
 
 
 @entry
-def score_some(scoring, thread, most_rows):
-    """Score about ``most_rows`` rows; returns a row up to which all are taken, or ``UNFIT``."""
-    return _score_until(scoring, thread, min(value_of(scoring.next_row) + most_rows, len(scoring.X)))
-
-
-@entry
-def score_together(crew, scoring, n_threads, last):
-    """Score rows up to the ``last`` one; returns ``UNFIT`` if there are some that cannot be scored."""
+def score_some(scoring, n_threads, most_rows):
+    """Score about ``most_rows`` rows; returns a row up to which all have scores, or ``UNFIT``."""
+    last = min(value_of(scoring.next_row) + most_rows, len(scoring.X))
     arguments = scoring, last
-    share(crew, code_of(_score_part, arguments), n_threads, arguments)
-    return UNFIT if value_of(scoring.is_unfit) != 0 else last
+    share(scoring.crew, code_of(_score_part, arguments), max(n_threads, 1), arguments)
+    return UNFIT if value_of(scoring.is_unfit) != 0 else value_of(scoring.next_row)
 
 
 @task
@@ -225,9 +222,8 @@ def _score_until(scoring, thread, last):
         if _read(scoring.X, start, count, scoring.shift, scoring.scratch.block[thread]) > scoring.most_bits:
             add_to(scoring.is_unfit, 1)
             add_to(scoring.next_row, n_rows)  # no other thread takes more
-            return UNFIT
+            break
         score_block(scoring.vectors, scoring, thread, start, count)
-    return value_of(scoring.next_row)
 
 
 @compiled
