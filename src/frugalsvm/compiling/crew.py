@@ -367,7 +367,7 @@ class Crews:
 
     @contextmanager
     def one_of(self, count: int) -> Iterator[Crew]:
-        """A crew of so many threads, as far as there are cores."""
+        """A crew of a number of threads, as far as there are cores."""
         free = self._free.setdefault(min(count, usable_cores()), [])
         try:
             crew = free.pop()  # in one step, whatever other threads do

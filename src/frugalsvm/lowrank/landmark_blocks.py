@@ -52,7 +52,7 @@ class _DoubleScratch(NamedTuple):
 
 
 def new_scratch(landmarks, block_rows):
-    """For blocks of so many rows."""
+    """For blocks of a number of rows."""
     n_landmarks, n_features = landmarks.shape
     return _Scratch(np.empty((block_rows, n_features), np.float32), np.empty((block_rows, n_landmarks), np.float32))
 

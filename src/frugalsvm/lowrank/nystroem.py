@@ -40,7 +40,7 @@ _ROUNDING = 1e-7  # of the largest eigenvalue: smaller ones are rounding errors
 _FEW = 256  # landmarks: of fewer, eigenvectors are found at once
 _MANY = 512  # eigenvectors of fewer are found by one thread as fast as by several
 _MOST = 2 / 3  # of the eigenvalues: products with that share of the columns take as long as with a triangle
-_KERNEL_COST = 16  # a kernel value in float64 takes as long as reading so many numbers
+_KERNEL_COST = 16  # a kernel value in float64 takes as long as reading this many numbers
 CONVERTED_ROWS = 4096  # that are made float32 at a time, if they are not
 BLOCK_ROWS = 256  # a block of kernel values stays in the cache between the product and the exponential
 

@@ -16,10 +16,10 @@ from frugalsvm.lowrank.triangles import Sweep, copy_upper, sweep_together
 __all__ = ["gram", "inverse_factor", "is_positive_definite", "roots_of", "with_diagonal"]
 
 _BLOCKS, _LEAST = 12, 64  # blocks of a product, of which there are pairs, and how many columns one has at least
-_SUMS, _LEAST_ROWS = 4, 512  # sums of products of some rows each, of blocks that are longer,
-_LONG, _MOST_SUMMED = 4, 3000  # where columns are not too many for as many sums
+_SUMS, _LEAST_ROWS = 4, 512  # parts of the rows, and how many a part has at least: each part has a sum
+_FEWER_BLOCKS, _MOST_SUMMED = 4, 3000  # blocks where there are several sums; more columns have one, for lack of memory
 _NO_MATRIX = np.empty((0, 0), np.float32)
-_WIDTH, _MOST_WIDTHS, _WIDE = 64, 4, 1024  # of blocks of a sweep: for so many rows once, but not more than four times
+_WIDTH, _WIDE, _MOST_TIMES = 64, 1024, 4  # rows of a block of a sweep, of a matrix of 1024; more of larger ones
 
 
 def with_diagonal(matrix, added):
@@ -37,7 +37,7 @@ def gram(passes, rows, *, is_whole=True):
     n_rows, size = rows.shape
     by_columns = not rows.flags.c_contiguous
     parts = row_blocks(n_rows, _SUMS if size <= _MOST_SUMMED else 1, least=_LEAST_ROWS)
-    blocks = row_blocks(size, _BLOCKS if len(parts) == 1 else _LONG, least=_LEAST)
+    blocks = row_blocks(size, _BLOCKS if len(parts) == 1 else _FEWER_BLOCKS, least=_LEAST)
     tiles = [
         (k, part.start, part.stop, left.start, left.stop, above.start, above.stop)
         for k, part in enumerate(parts)
@@ -86,7 +86,7 @@ def is_positive_definite(passes, matrix, shift=0.0):
 
 def _swept(passes, matrix, shift, *, is_only_factored):
     n = len(matrix)
-    width = _WIDTH * min(max(round(n / _WIDE), 1), _MOST_WIDTHS)
+    width = _WIDTH * min(max(round(n / _WIDE), 1), _MOST_TIMES)
     n_blocks = -(-n // width)
     n_parts = max(n_blocks * (n_blocks - 1) // 2, n_blocks)
     out = np.empty((n, n))

@@ -133,7 +133,9 @@ class Compiled:
 
     def choose(self, n, count, rng):
         """Some of n numbers, in increasing order."""
-        return np.sort(rng.choice(n, count, replace=False))
+        is_chosen = np.zeros(n, bool)
+        is_chosen[rng.choice(n, count, replace=False)] = True
+        return np.flatnonzero(is_chosen)
 
     def preconditioner(self, hessian, options, rng):
         """The inverse of the Hessian of fewer rows; several outputs share the mean of theirs."""
