@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm.compiling.crew import code_of, share, task
-from frugalsvm.compiling.functions import entry
+from frugalsvm.compiling.functions import entry, smaller
 from frugalsvm.core.factor import Library, add_product, add_square, multiply, set_apart, set_sizes
 
 __all__ = ["LINE", "STRIP", "Gram", "Roots", "is_upper_triangle", "multiply_tiles", "write_roots"]
@@ -76,22 +76,19 @@ class Gram(NamedTuple):
     """Inner products of columns, and memory for them."""
 
     library: Library
-    rows: np.ndarray  # all numbers, one row after another, or one column after another
-    by_columns: bool
+    rows: np.ndarray  # all numbers, one row after another
     size: int  # columns
-    apart: int  # what lies next to each other
     tiles: np.ndarray  # (n_tiles, 7) which sum; first and last row, and likewise columns of both blocks
     integers: np.ndarray  # (n_tiles, LINE)
-    is_whole: bool  # whether what is below the diagonal is wanted, too
     sums: np.ndarray  # (n_sums, size * size)
-    out: np.ndarray  # (size, size) float64
+    out: np.ndarray  # (size, size) float64, of which only what is above the diagonal is written
 
 
 @entry
 def multiply_tiles(crew, of):
     """Compute `Gram`."""
     share(crew, code_of(_tile_part, (of,)), len(of.tiles), (of,))
-    share(crew, code_of(_mirror_part, (of,)), -(-of.size // STRIP), (of,))
+    share(crew, code_of(_total_part, (of,)), -(-of.size // STRIP), (of,))
 
 
 @task
@@ -105,38 +102,32 @@ def _tile_part(of, part):
         for j in range(n_above):
             out[i * of.size + j] = 0.0
     set_sizes(integers, n_above, n_left, n_rows)
-    set_apart(integers, of.apart, of.apart, of.size)
-    if left == above and not of.by_columns:  # half of it is enough
-        add_square(library, library.one, of.rows[first * of.apart + above :], out, integers)
-    elif of.by_columns:
-        A, B = of.rows[above * of.apart + first :], of.rows[left * of.apart + first :]
-        add_product(library, (library.yes, library.no), library.one, A, B, out, integers)
-    else:
-        A, B = of.rows[first * of.apart + above :], of.rows[first * of.apart + left :]
-        add_product(library, (library.no, library.yes), library.one, A, B, out, integers)
+    set_apart(integers, of.size, of.size, of.size)
+    A = of.rows[first * of.size + above :]
+    if left == above:  # half of it is enough
+        add_square(library, library.one, A, out, integers)
+        return
+    B = of.rows[first * of.size + left :]
+    add_product(library, (library.no, library.yes), library.one, A, B, out, integers)
 
 
 @task
-def _mirror_part(of, part):
-    """Some rows of the sum, from the diagonal on, and the columns that are the same."""
-    first, last, out = part * STRIP, min((part + 1) * STRIP, of.size), of.out
-    for i in range(first, last):
-        own = out[i]
+def _total_part(of, part):
+    """Some rows of the sum, from the diagonal on."""
+    for i in range(part * STRIP, smaller((part + 1) * STRIP, of.size)):
+        own = of.out[i]
         for j in range(i, of.size):
             total = 0.0
             for k in range(len(of.sums)):
                 total += np.float64(of.sums[k, i * of.size + j])
             own[j] = total
-    for j in range(first, of.size if of.is_whole else first):
-        for i in range(first, min(last, j)):
-            out[j, i] = out[i, j]
 
 
 @entry
 def is_upper_triangle(matrix):
     """Whether there are only zeros below the diagonal."""
     for i in range(len(matrix)):
-        n_zeros = min(i, matrix.shape[1])
+        n_zeros = smaller(i, matrix.shape[1])
         for j in range(n_zeros):
             if matrix[i, j] != _ZERO:
                 return False

@@ -23,7 +23,7 @@ from frugalsvm.core.kernels import kernel_block, pairing_of, values_in_row
 from frugalsvm.lowrank.landmark_blocks import meet_landmarks, new_scratch, steady_scratch
 from frugalsvm.lowrank.own_kernel import OwnKernel
 from frugalsvm.lowrank.passes import ONE_AFTER_ANOTHER
-from frugalsvm.lowrank.symmetric import gram, inverse_factor, is_positive_definite
+from frugalsvm.lowrank.symmetric import inverse_factor, is_positive_definite, products_of_rows
 from frugalsvm.lowrank.whitening import is_narrow
 
 __all__ = [
@@ -84,7 +84,7 @@ def _kernel_matrix(kernel, landmarks, passes):
     norms, matrix = np.square(exact).sum(axis=1), np.empty((len(exact), len(exact)))
     if isinstance(kernel, OwnKernel):
         return kernel.matrix(exact), norms
-    products = gram(passes, exact.T) if is_of_products(kernel) else None
+    products = products_of_rows(passes, exact) if is_of_products(kernel) else None
 
     def fill(rows):
         if products is None:

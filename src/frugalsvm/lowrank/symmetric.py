@@ -13,7 +13,7 @@ from frugalsvm.lowrank.gram import LINE, Gram, Roots, multiply_tiles, write_root
 from frugalsvm.lowrank.passes import PRODUCTS_PER_NUMBER
 from frugalsvm.lowrank.triangles import Sweep, copy_upper, sweep_together
 
-__all__ = ["gram", "inverse_factor", "is_positive_definite", "roots_of", "with_diagonal"]
+__all__ = ["gram", "inverse_factor", "is_positive_definite", "products_of_rows", "roots_of", "with_diagonal"]
 
 _BLOCKS, _LEAST = 12, 64  # blocks of a product, of which there are pairs, and how many columns one has at least
 _SUMS, _LEAST_ROWS = 4, 512  # parts of the rows, and how many a part has at least: each part has a sum
@@ -29,13 +29,9 @@ def with_diagonal(matrix, added):
     return shifted
 
 
-def gram(passes, rows, *, is_whole=True):
-    """``rows.T @ rows`` in float64, multiplied in the type of the rows; these, or their columns, lie together.
-
-    What is not ``whole`` has any numbers below the diagonal.
-    """
+def gram(passes, rows):
+    """``rows.T @ rows`` in float64 from the diagonal on, with anything below it; multiplied in the type of the rows."""
     n_rows, size = rows.shape
-    by_columns = not rows.flags.c_contiguous
     parts = row_blocks(n_rows, _SUMS if size <= _MOST_SUMMED else 1, least=_LEAST_ROWS)
     blocks = row_blocks(size, _BLOCKS if len(parts) == 1 else _FEWER_BLOCKS, least=_LEAST)
     tiles = [
@@ -44,14 +40,24 @@ def gram(passes, rows, *, is_whole=True):
         for i, above in enumerate(blocks)
         for left in blocks[: i + 1]
     ]
-    out = np.empty((size, size))
-    is_written_at_once = len(parts) == 1 and rows.dtype == out.dtype
-    sums = out.reshape(1, -1) if is_written_at_once else np.empty((len(parts), size * size), rows.dtype)
-    of = Gram(
-        library_for(rows.dtype), (rows.T if by_columns else rows).reshape(-1), by_columns, size,
-        n_rows if by_columns else size, np.array(tiles), np.zeros((len(tiles), LINE), np.int32), is_whole, sums, out,
-    )  # fmt: skip
+    out, sums = np.empty((size, size)), np.empty((len(parts), size * size), rows.dtype)
+    integers = np.zeros((len(tiles), LINE), np.int32)
+    of = Gram(library_for(rows.dtype), rows.reshape(-1), size, np.array(tiles), integers, sums, out)
     passes.crew.run(multiply_tiles, n_rows * size * size // 2 // PRODUCTS_PER_NUMBER, of)
+    return out
+
+
+def products_of_rows(passes, rows):
+    """``rows @ rows.T``."""
+    n_rows, width = rows.shape
+    out = np.empty((n_rows, n_rows), rows.dtype)
+
+    def fill(part):
+        before = slice(part.start)
+        out[part, : part.stop] = rows[part] @ rows[: part.stop].T
+        out[before, part] = out[part, before].T
+
+    passes.run(fill, n_rows, n_rows * (width // (2 * PRODUCTS_PER_NUMBER) + 1), least=_LEAST * n_rows)
     return out
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm.compiling.crew import code_of, share, task
-from frugalsvm.compiling.functions import entry
+from frugalsvm.compiling.functions import entry, smaller
 from frugalsvm.core.factor import Library
 from frugalsvm.core.sweep import is_first_block_inverted, is_stage_part_done, n_blocks_of
 from frugalsvm.lowrank.gram import STRIP
@@ -36,7 +36,7 @@ def copy_upper(crew, matrix, shift, out):
 
 @task
 def _copy_part(matrix, shift, out, part):
-    first, last = part * STRIP, min((part + 1) * STRIP, len(matrix))
+    first, last = part * STRIP, smaller((part + 1) * STRIP, len(matrix))
     for i in range(first, last):
         own, target = matrix[i], out[i]
         for j in range(i):
@@ -85,7 +85,7 @@ def write_single(crew, matrix, upper, lower):
 
 @task
 def _write_part(matrix, upper, lower, part):
-    first, last = part * STRIP, min((part + 1) * STRIP, len(matrix))
+    first, last = part * STRIP, smaller((part + 1) * STRIP, len(matrix))
     for i in range(first, last):
         for j in range(len(matrix)):
             upper[i, j] = np.float32(matrix[i, j]) if j >= i else _ZERO

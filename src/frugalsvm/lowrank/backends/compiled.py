@@ -144,7 +144,7 @@ class Compiled:
         # With the ones of the intercept as one more column, rounding keeps the product positive semi-definite.
         weights = np.sqrt(weights.mean(axis=0)).astype(np.float32)
         roots = roots_of(self.passes, rows.block, rows.index, weights, problem.whitening.in_single())
-        matrix = regularized_hessian(problem, gram(self.passes, roots, is_whole=False))
+        matrix = regularized_hessian(problem, gram(self.passes, roots))
         inverse = with_ridge(lambda ridge: inverse_factor(self.passes, matrix, ridge), float(matrix.diagonal().max()))
         return _Inverse(self.passes, inverse, options.patience)
 
