@@ -19,7 +19,16 @@ from frugalsvm import ASSETClassifier, BSGDClassifier
 from frugalsvm.core.kernels import RBF
 from frugalsvm.datasets import load
 
-__all__ = ["asset_rows", "bsgd_rows", "compile_for", "error_percent", "timed_fit"]
+__all__ = [
+    "ASSET_PROBLEMS",
+    "asset_data",
+    "asset_rows",
+    "bits_of",
+    "bsgd_rows",
+    "compile_for",
+    "error_percent",
+    "timed_fit",
+]
 
 # Name, data, landmarks
 ASSET_PROBLEMS = (
@@ -53,26 +62,30 @@ def error_percent(model, X, y):
     return 100 * (1 - model.score(X, y))
 
 
+def bits_of(model):
+    """A few letters that stand for all numbers of a model: the same for all threads."""
+    return hashlib.blake2b(model.coef_.tobytes(), digest_size=4).hexdigest()
+
+
 def asset_rows(options):
     """Seconds of ASSET's fits, and of their kernel values alone, for each number of threads."""
     for name, data, s in ASSET_PROBLEMS:
         if not options.wanted(name):
             continue
-        X, y, X_test, y_test, settings = _asset_data(data, made_up=options.made_up)
+        X, y, X_test, y_test, settings = asset_data(data, made_up=options.made_up)
         new = {"n_components": s, "loss": "hinge", "random_state": 0, **settings}
         compile_for(ASSETClassifier(**{**new, "n_components": 16}), X, y)
         for n_threads in options.threads:
             model, seconds = timed_fit(ASSETClassifier(n_jobs=n_threads, **new), X, y)
             limit = kernel_seconds(len(X), X.shape[1], s, n_threads)
-            bits = hashlib.blake2b(model.coef_.tobytes(), digest_size=4).hexdigest()  # the same for all threads
             error = error_percent(model, X_test, y_test)
             row = {"problem": name, "threads": n_threads, "seconds": seconds, "error": error, "limit": limit}
-            yield {**row, "bits": bits}
+            yield {**row, "bits": bits_of(model)}
         if options.torch and find_spec("torch") is not None:
             yield _torch_row(name, new, X, y, X_test, y_test, options.threads[-1])
 
 
-def _asset_data(data, *, made_up=False):
+def asset_data(data, *, made_up=False):
     if made_up:
         settings = {"C": 10.0, "gamma": 0.02} if data == "digits" else {"C": 3.0, "gamma": 0.5}
         return *shaped(data), settings

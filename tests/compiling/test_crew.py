@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from frugalsvm.compiling import crew as crews
-from frugalsvm.compiling.crew import ALONE, Crew, code_of, share, task
+from frugalsvm.compiling.crew import ALONE, Crew, Crews, code_of, share, task
 from frugalsvm.compiling.functions import INTERPRETED, entry
 from frugalsvm.compiling.threads import Threads
 
@@ -186,6 +186,18 @@ def test_an_interrupted_process_goes_on_and_ends():
         [sys.executable, "-c", INTERRUPTED, here], capture_output=True, text=True, timeout=300, check=False
     )
     assert (done.returncode, done.stdout.strip()) == (0, "the end"), done.stderr
+
+
+def test_crews_are_borrowed():
+    free = Crews()
+    with free.one_of(2) as first, free.one_of(2) as second:
+        assert first is not second
+    with free.one_of(2) as again:
+        assert again in (first, second)
+    with pytest.raises(ZeroDivisionError), free.one_of(2) as again:
+        raise ZeroDivisionError
+    with free.one_of(2) as after:
+        assert after is again
 
 
 def test_alone():

@@ -145,25 +145,3 @@ def test_products_use_as_many_threads_as_pay(monkeypatch, n_jobs, work, expected
     )
     blas_threads(n_jobs) if work is None else blas_threads(n_jobs, work)
     assert used == [expected]
-
-
-def test_lead_is_over_when_the_first_one_is():
-    begun, may_end = threading.Event(), threading.Event()
-
-    def work(number):
-        if number == 0:
-            assert begun.wait(10)
-        else:
-            begun.set()
-            may_end.wait(10)
-
-    Threads(2).lead(work, 2)  # the other one still waits
-    assert begun.is_set()
-    may_end.set()
-
-
-def test_lead_alone():
-    done = []
-    Threads(1).lead(done.append, 1)
-    Threads(2).run(lambda _: Threads(2).lead(done.append, 2), range(2))  # threads of theirs have no others
-    assert done == [0, 0, 0]

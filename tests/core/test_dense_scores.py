@@ -5,10 +5,17 @@ import threading
 import numpy as np
 import pytest
 
+from frugalsvm.compiling import crew
 from frugalsvm.compiling.functions import add_to, entry
-from frugalsvm.compiling.threads import Threads
 from frugalsvm.core import dense_scores
-from frugalsvm.core.dense_scores import UnfitRowsError, new_scoring, new_vectors, refreshed, score_rows
+from frugalsvm.core.dense_scores import (
+    UnfitRowsError,
+    new_scoring,
+    new_vectors,
+    refreshed,
+    score_on_threads,
+    score_rows,
+)
 from frugalsvm.core.expansion import new_expansion
 from frugalsvm.core.kernels import RBF
 
@@ -83,47 +90,35 @@ def test_rows_far_away_are_moved_before_they_are_rounded(expansion, X):
         score_rows(new_scoring(KERNEL, new_vectors(single, N_ROWS), missing, shift=point))
 
 
-def test_threads_share_out_the_rows(expansion, X):
+@pytest.mark.parametrize("n_threads", [2, 4, 7])
+def test_threads_share_out_the_rows(expansion, X, monkeypatch, n_threads):
+    monkeypatch.setattr(crew, "usable_cores", lambda: 7)
     vectors = new_vectors(expansion, N_ROWS)
-    alone, together = (new_scoring(KERNEL, vectors, X, n_threads=n) for n in (1, 3))
+    alone, together = (new_scoring(KERNEL, vectors, X, n_threads=n) for n in (1, n_threads))
     score_rows(alone)
     together.out[:] = np.nan
-    Threads(3).lead(lambda thread: score_rows(together, thread), 3)
+    score_on_threads(together, n_threads)
     np.testing.assert_array_equal(together.out, alone.out)
 
 
-def test_calls_end_now_and_then(expansion, X, monkeypatch):
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_calls_end_now_and_then(expansion, X, monkeypatch, n_threads):
     """Ctrl-C is heard between calls of compiled code."""
     monkeypatch.setattr(dense_scores, "MOST_ROWS", 64)
     calls, score_some = [], dense_scores.score_some
     monkeypatch.setattr(dense_scores, "score_some", lambda *args: calls.append(score_some(*args)) or calls[-1])
-    scoring = new_scoring(KERNEL, new_vectors(expansion, N_ROWS), X)
-    score_rows(scoring)
-    assert len(calls) >= N_ROWS // 64
+    scoring = new_scoring(KERNEL, new_vectors(expansion, N_ROWS), X, n_threads=n_threads)
+    score_on_threads(scoring, n_threads)
+    assert len(calls) >= N_ROWS // (64 * n_threads)
     np.testing.assert_allclose(scoring.out[:, 0], direct(expansion, X), rtol=1e-12, atol=1e-12)
 
 
-def test_after_an_error_no_thread_goes_on(expansion, X, monkeypatch):
-    def interrupted(*args):
-        raise KeyboardInterrupt
-
-    scoring = new_scoring(KERNEL, new_vectors(expansion, N_ROWS), X, n_threads=2)
-    with monkeypatch.context() as patch:
-        patch.setattr(dense_scores, "score_some", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            score_rows(scoring)
-    scoring.out[:] = np.nan
-    score_rows(scoring, 1)
-    assert np.isnan(scoring.out).all()
-
-
-def test_the_first_thread_hears_of_values_that_another_one_found(expansion, X):
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_values_that_are_not_finite_are_found_by_any_thread(expansion, X, n_threads):
     X[-1, 0] = np.inf
-    scoring = new_scoring(KERNEL, new_vectors(expansion, N_ROWS), X, n_threads=2)
+    scoring = new_scoring(KERNEL, new_vectors(expansion, N_ROWS), X, n_threads=n_threads)
     with pytest.raises(UnfitRowsError):
-        score_rows(scoring, 1)
-    with pytest.raises(UnfitRowsError):
-        score_rows(scoring, 0)
+        score_on_threads(scoring, n_threads)
 
 
 @entry

@@ -16,7 +16,8 @@ from frugalsvm import (
     TrackingSVC,
     TVMClassifier,
 )
-from frugalsvm.estimators import _base, _scoring
+from frugalsvm.estimators import _base, _scoring, origin
+from frugalsvm.lowrank import landmark_blocks
 
 ESTIMATORS = {
     "bsgd": BSGDClassifier(budget=30, random_state=0),
@@ -36,18 +37,18 @@ def small_blocks(monkeypatch):
     """Rows for other threads, however little there is to do; how many blocks were run side by side, call by call."""
     monkeypatch.setattr(_scoring, "_WORTH_A_THREAD", 1)
     monkeypatch.setattr(_base, "_ROWS_OF_SCORES", 1)
-    ran, run, lead = [], _scoring.Threads.run, _scoring.Threads.lead
+    ran, run, score = [], _scoring.Threads.run, _scoring.score_on_threads
 
     def note_run(threads, function, items):
         ran.append(len(items))
         return run(threads, function, items)
 
-    def note_lead(threads, function, count):
-        ran.append(count)
-        return lead(threads, function, count)
+    def note_score(scoring, n_threads):
+        ran.append(n_threads)
+        score(scoring, n_threads)
 
     monkeypatch.setattr(_scoring.Threads, "run", note_run)
-    monkeypatch.setattr(_scoring.Threads, "lead", note_lead)
+    monkeypatch.setattr(_scoring, "score_on_threads", note_score)
     return ran
 
 
@@ -141,9 +142,11 @@ def test_other_numbers_of_features_and_names(model):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n_jobs", [1, 3])
-def test_low_rank_machines_check_rows_in_one_pass(dtype, n_jobs, monkeypatch):
-    monkeypatch.setattr(_scoring, "_VALUES_TO_CHECK", 1)
-    low_rank = ASSETClassifier(n_components=20, n_jobs=n_jobs, random_state=0).fit(X_TRAIN, Y_TRAIN)
+@pytest.mark.parametrize("feature_map", ["nystroem", "fourier"])
+def test_low_rank_machines_check_rows_in_one_pass(feature_map, dtype, n_jobs, monkeypatch):
+    monkeypatch.setattr(origin, "_VALUES_TO_CHECK", 1)
+    monkeypatch.setattr(landmark_blocks, "WORTH_A_THREAD", 1)
+    low_rank = ASSETClassifier(feature_map, 20, n_jobs=n_jobs, random_state=0).fit(X_TRAIN, Y_TRAIN)
     rows = X.astype(dtype)
     expected = low_rank.decision_function(rows)
     np.testing.assert_array_equal(low_rank.decision_function(np.asfortranarray(rows)), expected)

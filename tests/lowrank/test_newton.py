@@ -11,10 +11,12 @@ from oracles.asset import LOSSES as NAMES
 from oracles.asset import loss_value
 from sklearn.svm import SVC, SVR, LinearSVC
 
-from frugalsvm.compiling.crew import ALONE
+from frugalsvm.arrays.namespace import HOST
+from frugalsvm.compiling.crew import ALONE, Crew
+from frugalsvm.lowrank.backends.compiled import COMPILED, Compiled
 from frugalsvm.lowrank.continuation import certified, solve
 from frugalsvm.lowrank.duality import lower_bounds
-from frugalsvm.lowrank.hessian import Hessian, conjugate_gradients
+from frugalsvm.lowrank.hessian import Hessian, NearMargin, conjugate_gradients
 from frugalsvm.lowrank.losses.compiled import along_lines, differentiate
 from frugalsvm.lowrank.options import Options
 from frugalsvm.lowrank.problem import Sample, Slopes
@@ -177,6 +179,20 @@ class TestDirections:
         curvature = Hessian(problem.task(), second, Options(sample=20), np.random.default_rng(0))
         assert len(curvature.rows) == 20 * (problem.map.whitening.shape[1] + 1)
         assert curvature.weights.sum() == pytest.approx(second.mean(), rel=1e-5)
+
+    @pytest.mark.parametrize("count", [1, 2, 4, 7])
+    @pytest.mark.parametrize("shape", [(1, 70_001), (10, 9_001), (3, 7), (2, 1)])
+    def test_rows_near_the_margin_are_those_of_whole_arrays(self, shape, count):
+        backend = Compiled()
+        backend.passes.crew = Crew(count)  # on however few cores
+        second = np.random.default_rng(0).random(shape, np.float32) ** 40
+        expected, found = NearMargin(HOST, second, 1e-3), backend.near_margin(second, 1e-3)
+        np.testing.assert_array_equal(found.index, expected.index)
+        some = expected.index[::2]
+        weights, single = found.curvatures(some)
+        np.testing.assert_allclose(weights, expected.curvatures(some)[0], rtol=1e-12)
+        np.testing.assert_array_equal(single, weights.astype(np.float32))
+        np.testing.assert_array_equal(weights, COMPILED.near_margin(second, 1e-3).curvatures(some)[0])
 
     @with_and_without_intercept
     def test_conjugate_gradients_solve_the_system(self, intercept):

@@ -5,9 +5,11 @@ import pytest
 from support import blobs
 
 from frugalsvm import ASSETClassifier, ASSETOneClassSVM, ASSETRegressor
+from frugalsvm.compiling.crew import Crew
 from frugalsvm.compiling.threads import Threads
+from frugalsvm.lowrank.gram import is_upper_triangle
 from frugalsvm.lowrank.passes import ChosenRows, CurvedSums, Passes, TwoTriangles
-from frugalsvm.lowrank.symmetric import cholesky, gram, inverse_of_lower
+from frugalsvm.lowrank.symmetric import gram, inverse_factor, is_positive_definite, products_of_rows, roots_of
 
 N_ROWS = 3001
 
@@ -80,34 +82,64 @@ class TestSymmetric:
     @pytest.mark.parametrize("size", SIZES)
     def test_gram(self, size):
         rows = np.random.default_rng(0).normal(size=(900, size))
-        np.testing.assert_allclose(gram(Passes(Threads(3)), rows), rows.T @ rows, atol=1e-10)
+        for single, tolerance in ((rows, 1e-10), (rows.astype(np.float32), 1e-3)):
+            found = gram(Passes(Threads(3)), single)
+            np.testing.assert_allclose(np.triu(found), np.triu(rows.T @ rows), atol=tolerance)
 
     @pytest.mark.parametrize("size", SIZES)
-    def test_factor_and_inverse(self, size):
+    def test_products_of_rows(self, size):
+        rows = np.random.default_rng(0).normal(size=(size, 50))
+        found = products_of_rows(Passes(Threads(3)), rows)
+        np.testing.assert_allclose(found, rows @ rows.T, atol=1e-10)
+        np.testing.assert_array_equal(found, products_of_rows(Passes(), rows))
+
+    @pytest.mark.parametrize("whitening", ["none", "a triangle", "narrow"])
+    def test_roots(self, rows, whitening):
+        rng, width = np.random.default_rng(0), rows.shape[1]
+        index, weights = rng.permutation(N_ROWS)[:1001], rng.random(1001).astype(np.float32)
+        matrix = {"none": np.eye(width), "a triangle": np.triu(rng.normal(size=(width, width)))}.get(whitening)
+        matrix = (rng.normal(size=(width, 70)) if matrix is None else matrix).astype(np.float32)
+        given = None if whitening == "none" else (matrix, is_upper_triangle(matrix))
+        expected = np.column_stack([weights[:, None] * (rows[index].astype(np.float64) @ matrix), weights])
+        found = roots_of(Passes(Threads(3)), rows, index, weights, given)
+        np.testing.assert_allclose(found, expected, atol=1e-4)
+        assert np.array_equal(found, roots_of(Passes(), rows, index, weights, given))
+
+    def test_triangles_are_told(self):
+        matrix = np.triu(np.ones((70, 70), np.float32))
+        assert is_upper_triangle(matrix)
+        assert not is_upper_triangle(matrix[:, :60])
+        matrix[60, 3] = 1e-30
+        assert not is_upper_triangle(matrix)
+
+    @pytest.mark.parametrize("size", SIZES)
+    def test_inverse_factor(self, size):
         rows, passes = np.random.default_rng(0).normal(size=(2 * size, size)), Passes(Threads(3))
         matrix = rows.T @ rows
-        factor = cholesky(passes, matrix)
-        np.testing.assert_allclose(factor, np.linalg.cholesky(matrix), atol=1e-9)
-        inverse = inverse_of_lower(passes, factor)
-        np.testing.assert_allclose(gram(passes, inverse) @ matrix, np.eye(size), atol=1e-9)
+        inverse = inverse_factor(passes, matrix)
+        np.testing.assert_allclose(inverse.T, np.linalg.inv(np.linalg.cholesky(matrix)), atol=1e-9)
+        assert not np.tril(inverse, -1).any()
+        np.testing.assert_allclose(inverse @ inverse.T @ matrix, np.eye(size), atol=1e-9)
 
     @pytest.mark.parametrize("n_vectors", [1, 2, 7])
     @pytest.mark.parametrize("size", [1, 3, 401])
     @pytest.mark.parametrize("count", [1, 3])
     def test_two_triangles(self, size, n_vectors, count):
         rng = np.random.default_rng(0)
-        lower, vectors = np.tril(rng.normal(size=(size, size))), rng.normal(size=(n_vectors, size))
-        product = TwoTriangles(Passes(Threads(count)), lower)(vectors)
-        scale = np.abs(lower).sum() ** 2 / size
-        np.testing.assert_allclose(product, vectors @ (lower.T @ lower), atol=1e-6 * scale)
-        assert np.array_equal(product, TwoTriangles(Passes(), lower)(vectors))
+        upper, vectors = np.triu(rng.normal(size=(size, size))), rng.normal(size=(n_vectors, size))
+        product = TwoTriangles(Passes(Threads(count)), upper)(vectors)
+        scale = np.abs(upper).sum() ** 2 / size
+        np.testing.assert_allclose(product, vectors @ (upper @ upper.T), atol=1e-6 * scale)
+        assert np.array_equal(product, TwoTriangles(Passes(), upper)(vectors))
 
     def test_shift_of_the_diagonal(self):
-        rows = np.random.default_rng(0).normal(size=(900, 300))
+        rows, passes = np.random.default_rng(0).normal(size=(900, 300)), Passes(Threads(3))
         matrix = rows.T @ rows
-        factor = cholesky(Passes(Threads(3)), matrix, 7.0)
-        np.testing.assert_allclose(factor @ factor.T, matrix + 7.0 * np.eye(300), atol=1e-9)
-        assert cholesky(Passes(), matrix, -2.0 * np.linalg.eigvalsh(matrix)[0]) is None
+        least = np.linalg.eigvalsh(matrix)[0]
+        shifted = inverse_factor(passes, matrix, 7.0)
+        np.testing.assert_allclose(shifted @ shifted.T @ (matrix + 7.0 * np.eye(300)), np.eye(300), atol=1e-9)
+        assert is_positive_definite(passes, matrix, -0.99 * least)
+        assert not is_positive_definite(passes, matrix, -1.01 * least)
 
     def test_transposed(self):
         matrix = np.random.default_rng(0).normal(size=(700, 900))
@@ -115,18 +147,21 @@ class TestSymmetric:
         np.testing.assert_array_equal(transposed, matrix.T)
         assert transposed.flags.c_contiguous
 
-    def test_not_positive_definite(self):
+    @pytest.mark.parametrize("row", [0, 63, 150, 199])
+    def test_not_positive_definite(self, row):
         matrix = np.eye(200)
-        matrix[150, 150] = -1e-3
-        assert cholesky(Passes(), matrix) is None
+        matrix[row, row] = -1e-3
+        assert inverse_factor(Passes(), matrix) is None
+        assert not is_positive_definite(Passes(), matrix)
 
-    def test_threads_change_nothing(self):
+    @pytest.mark.parametrize("count", [2, 4, 7])
+    def test_threads_change_nothing(self, count):
         rows = np.random.default_rng(0).normal(size=(900, 700))
-        results = []
-        for passes in (Passes(), Passes(Threads(4))):
-            factor = cholesky(passes, gram(passes, rows))
-            results.append(inverse_of_lower(passes, factor))
-        np.testing.assert_array_equal(*results)
+        many = Passes(Threads(count))
+        many.crew = Crew(count)  # on however few cores
+        of_one, of_many = ((gram(passes, rows), passes) for passes in (Passes(), many))
+        np.testing.assert_array_equal(np.triu(of_one[0]), np.triu(of_many[0]))
+        np.testing.assert_array_equal(*(inverse_factor(passes, matrix, 1.0) for matrix, passes in (of_one, of_many)))
 
 
 MODELS = {

@@ -26,7 +26,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frugalsvm.cells.codes import WORD_BITS, CodedCells, bits_of_row, nearest_code, put_code
-from frugalsvm.cells.factor import (
+from frugalsvm.cells.gathering import BLOCK_ROWS, new_storage, padded_size
+from frugalsvm.cells.scores import load_rows
+from frugalsvm.cells.solver import Examples
+from frugalsvm.cells.tree import Tree
+from frugalsvm.compiling.functions import add_to, compiled, entry
+from frugalsvm.compiling.threads import Threads, blas_threads
+from frugalsvm.core.factor import (
     Library,
     add_square,
     invert_factor,
@@ -36,12 +42,6 @@ from frugalsvm.cells.factor import (
     set_apart,
     set_sizes,
 )
-from frugalsvm.cells.gathering import BLOCK_ROWS, new_storage, padded_size
-from frugalsvm.cells.scores import load_rows
-from frugalsvm.cells.solver import Examples
-from frugalsvm.cells.tree import Tree
-from frugalsvm.compiling.functions import add_to, compiled, entry
-from frugalsvm.compiling.threads import Threads, blas_threads
 from frugalsvm.core.kernels import pairing_of, self_value, values_in_row
 from frugalsvm.core.pairing import block_pairs, row_norm
 

@@ -11,7 +11,7 @@ has not learned row i predicts (the border of the system removed as in Cawley & 
 
     f_i(x_i) = y_i - a_i / (W_ii - u_i^2 / s).
 
-One Cholesky factorization ``K + D = L L'`` (``factor.py``) serves all outputs and, by the columns of ``L^-1``, the
+One Cholesky factorization ``K + D = L L'`` (``core/factor.py``) serves all outputs and, by the columns of ``L^-1``, the
 diagonal of W. How a cell is solved, by one thread or several, is in ``system.py``.
 
 Rows of a cell are shifted to its center first, if the kernel is one of differences: rounding errors are smaller there.
@@ -27,11 +27,11 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from frugalsvm._stored import stored
-from frugalsvm.cells.factor import Library, library_for
 from frugalsvm.cells.system import NOTHING, WAIT, Room, System, begin_cell, cell_bytes, new_room, new_system, solve_some
 from frugalsvm.cells.tree import Tree
 from frugalsvm.compiling.threads import ONE_THREAD, Threads, blas_threads
 from frugalsvm.core.capabilities import offers
+from frugalsvm.core.factor import Library, library_for
 
 __all__ = ["FACTOR", "Cells", "Examples", "solved_cells"]
 

@@ -1,20 +1,22 @@
 """The system of one cell, solved in parts: by one thread, or by all that take parts of it.
 
-Phase after phase, as `solver.py` says what is solved: rows are gathered, ``K + D`` is filled, factored (by `sweep.py`,
-if threads are to share that), right sides are solved for, and coefficients and leave-one-out errors are kept. A thread
-takes the next part, of whatever phase, waits until all parts of the phases before are done, and does it. So it does not
-matter how many threads there are, nor when they come. What a part computes does not depend on them. Who has to wait for
-more than a moment does so in Python, asleep: the thread that is waited for may need the processor.
+Phase after phase, as `solver.py` says what is solved: rows are gathered, ``K + D`` is filled, factored (by
+`core/sweep.py`, if threads are to share that), right sides are solved for, and coefficients and leave-one-out errors
+are kept. A thread takes the next part, of whatever phase, waits until all parts of the phases before are done, and does
+it. So it does not matter how many threads there are, nor when they come. What a part computes does not depend on them.
+Who has to wait for more than a moment does so in Python, asleep: the thread that is waited for may need the processor.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm.cells.factor import invert_factor, new_integers
 from frugalsvm.cells.gathering import BLOCK_ROWS, PANEL_ROWS, capacity_for, gather_rows, padded_size
-from frugalsvm.cells.sweep import (
-    SWEEP_BLOCK,
+from frugalsvm.compiling.functions import add_to, compiled, entry, inlined, value_of
+from frugalsvm.core.factor import invert_factor, new_integers
+from frugalsvm.core.kernels import pairing_of, self_value, value_error, values_in_row
+from frugalsvm.core.pairing import block_pairs
+from frugalsvm.core.sweep import (
     is_first_block_inverted,
     is_stage_part_done,
     multiply_block,
@@ -22,14 +24,12 @@ from frugalsvm.cells.sweep import (
     n_blocks_of,
     n_stage_parts,
 )
-from frugalsvm.compiling.functions import add_to, compiled, entry, inlined, value_of
-from frugalsvm.core.kernels import pairing_of, self_value, value_error, values_in_row
-from frugalsvm.core.pairing import block_pairs
 
 __all__ = [
     "LARGEST_RESIDUAL",
     "MORE",
     "NOTHING",
+    "SWEEP_BLOCK",
     "WAIT",
     "Room",
     "System",
@@ -45,6 +45,7 @@ __all__ = [
 # kernel values of rows that are nearly the same have larger errors than the regularization can even out.
 LARGEST_RESIDUAL = 1e-3
 NOTHING, MORE, WAIT = range(3)  # what is left for a thread
+SWEEP_BLOCK = 256  # rows
 _MOST_LOOKS = 2**15  # before a thread goes to sleep, in some 50 microseconds
 _CENTER, _GATHER, _COMPARE, _FILL, _SIGNS, _FACTOR, _BEFORE = range(7)  # phases, and how many they are
 _RIGHT, _FORWARD, _BACKWARD, _CHECK, _SQUARES, _KEEP, _AFTER = range(7)  # those after the sweep, if there is one
@@ -128,7 +129,7 @@ def begin_cell(system, cell, n, is_swept):
 
 @compiled
 def _begin(system, cell, n, is_swept):
-    n_stages = 2 * n_blocks_of(n) if is_swept else 0
+    n_stages = 2 * n_blocks_of(n, SWEEP_BLOCK) if is_swept else 0
     system.plan[0], system.plan[1], system.plan[2] = cell, _BEFORE + n_stages + _AFTER, n_stages
     for phase in range(system.plan[1]):
         system.starts[phase + 1] = system.starts[phase] + _n_parts(n, phase, n_stages)
@@ -143,14 +144,14 @@ def _n_parts(n, phase, n_stages):
     if phase == _FILL:
         return (n + BLOCK_ROWS - 1) // BLOCK_ROWS
     if phase == _SIGNS:
-        return n_blocks_of(n)
+        return n_blocks_of(n, SWEEP_BLOCK)
     if phase < _BEFORE:
         return 1
     phase -= _BEFORE
     if phase < n_stages:
-        return n_stage_parts(n, phase)
+        return n_stage_parts(n, SWEEP_BLOCK, phase)
     phase -= n_stages
-    return n_blocks_of(n) if phase in (_FORWARD, _BACKWARD, _SQUARES) else 1
+    return n_blocks_of(n, SWEEP_BLOCK) if phase in (_FORWARD, _BACKWARD, _SQUARES) else 1
 
 
 @entry
@@ -210,7 +211,7 @@ def _do_part(task, system, room, phase, part):
         _finish(task, system, room, start, n, phase - _BEFORE - n_stages, part)
     elif phase >= _BEFORE:
         matrix, stage = system.matrix, phase - _BEFORE
-        if not is_stage_part_done(task.library, matrix, n, system.panel, stage, part, room.integers):
+        if not is_stage_part_done(task.library, matrix, n, SWEEP_BLOCK, system.panel, stage, part, room.integers):
             system.is_too_coarse[0] = 1
     else:
         _prepare(task, system, room, start, n, phase, part)
@@ -239,14 +240,14 @@ def _prepare(task, system, room, start, n, phase, part):
 @compiled
 def _finish(task, system, room, start, n, phase, part):
     """From the inverse factor to what is kept."""
-    n_right, library, last = task.examples.targets.shape[0] + 1, task.library, n_blocks_of(n) - 1
+    n_right, library, last = task.examples.targets.shape[0] + 1, task.library, n_blocks_of(n, SWEEP_BLOCK) - 1
     right, half, integers = system.right, system.half, room.integers
     if phase == _RIGHT:
         _take_right(task, system, start, n)
     elif phase == _FORWARD:  # those that take longest come first
-        multiply_block(library, system.matrix, n, right, n_right, last - part, half, integers)
+        multiply_block(library, system.matrix, n, SWEEP_BLOCK, right, n_right, last - part, half, integers)
     elif phase == _BACKWARD:
-        multiply_block_transposed(library, system.matrix, n, half, n_right, part, right, integers)
+        multiply_block_transposed(library, system.matrix, n, SWEEP_BLOCK, half, n_right, part, right, integers)
     elif phase == _CHECK:
         if not _are_accurate(system, n, n_right):
             system.is_too_coarse[0] = 1
@@ -337,7 +338,7 @@ def _fill_panel(task, system, room, n, first, last, panel):
 def _is_begun(task, system, room, n):
     """Whether the matrix, or its first block where the others are swept, could be factored."""
     if system.plan[2] > 0:
-        return is_first_block_inverted(task.library, system.matrix, n, room.integers)
+        return is_first_block_inverted(task.library, system.matrix, n, SWEEP_BLOCK, room.integers)
     return invert_factor(task.library, system.matrix, n, n, room.integers)
 
 

@@ -17,7 +17,8 @@ import queue
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -37,7 +38,7 @@ from frugalsvm.compiling.crew_instructions import code_of as compiled_code_of
 from frugalsvm.compiling.functions import INTERPRETED, entry, generic, separate
 from frugalsvm.compiling.threads import is_at_work, usable_cores
 
-__all__ = ["ALONE", "Crew", "code_of", "share", "task"]
+__all__ = ["ALONE", "CREWS", "Crew", "Crews", "code_of", "share", "task"]
 
 # What the members of a crew know of each other: numbers in memory, on cache lines of their own where many write.
 _LINE = 16
@@ -356,3 +357,26 @@ class Crew:
             _expect(words, missing)
             _members.call(self._quarters, missing)
         return words
+
+
+class Crews:
+    """Crews for work that many threads may want at the same time, each of which borrows one."""
+
+    def __init__(self) -> None:
+        self._free: dict[int, list[Crew]] = {}
+
+    @contextmanager
+    def one_of(self, count: int) -> Iterator[Crew]:
+        """A crew of a number of threads, as far as there are cores."""
+        free = self._free.setdefault(min(count, usable_cores()), [])
+        try:
+            crew = free.pop()  # in one step, whatever other threads do
+        except IndexError:
+            crew = Crew(min(count, usable_cores()))
+        try:
+            yield crew
+        finally:
+            free.append(crew)
+
+
+CREWS = Crews()

@@ -173,11 +173,6 @@ class _Job:
             except BaseException as error:
                 self.error = error
 
-    def abandon(self) -> None:
-        """No other thread begins; those that work are not waited for."""
-        with self._changed:
-            self._is_over = True
-
     def end(self) -> None:
         """Wait for those that work; no other begins."""
         with self._changed:
@@ -246,21 +241,6 @@ class Threads:
         if job.error is not None:
             raise job.error
         return job.results
-
-    def lead(self, function: Callable[[int], Any], count: int) -> None:
-        """``function(0)`` here while others, fewer than ``count``, run ``function(1)``, ``function(2)`` and so on.
-
-        It is over when ``function(0)`` is: that must know when the others have done their part, and do all of it where
-        no other helps. So the results need not wait until sixteen threads have had Python's lock once more.
-        """
-        n_helpers = 0 if is_at_work() else min(self.count, count) - 1
-        job = _Job(function, range(1, n_helpers + 1))
-        if n_helpers > 0:
-            _pool.offer(job, n_helpers)
-        try:
-            function(0)
-        finally:
-            job.abandon()
 
 
 ONE_THREAD = Threads(1)

@@ -2,17 +2,18 @@
 
 Each thread makes one call of compiled code, which takes blocks of rows until there are none left, and does everything
 there is to do with them: conversion, the check of their values, kernel values, sums. With sixteen threads, all that
-Python does takes turns, and each turn about 0.05 ms: a dozen turns for each block took as long as the scores. So each
-thread has one turn before its rows. After them it waits in compiled code until the first thread has gone on, which
-otherwise were the last of sixteen.
+Python does takes turns, and each turn about 0.05 ms, or 0.2 ms where a thread begins. So threads are those of a crew,
+which need no turn to begin or to end.
 """
 
+import math
 from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm.compiling.functions import add_to, compiled, entry, generic, inlined, larger, value_of
+from frugalsvm.compiling.crew import ALONE, CREWS, code_of, share, task
+from frugalsvm.compiling.functions import add_to, compiled, entry, generic, inlined, larger, separate, value_of
 from frugalsvm.core.dense_sources import FEW_FEATURES, FEW_ROWS, ODD_SLOTS, block_rows_for
 from frugalsvm.core.expansion import padded, whole_groups
 from frugalsvm.core.fastmath import ADJACENT, magnitude_bits, rows_dot, weighted_sums
@@ -30,13 +31,16 @@ __all__ = [
     "new_scoring",
     "new_vectors",
     "refreshed",
+    "score_block",
+    "score_on_threads",
     "score_rows",
     "score_some",
+    "scoring_of",
+    "writable",
 ]
 
 MOST_ROWS = 2**14  # in one call of compiled code, which Ctrl-C cannot stop
 UNFIT = -1
-MOST_LOOKS = 2**16  # some tenths of a millisecond
 _BLOCKS_EACH = 4  # of a thread, at least, where blocks are long
 
 
@@ -89,13 +93,13 @@ class DenseScoring(NamedTuple):
     """Rows that are being scored."""
 
     kernel: NamedTuple
-    vectors: Vectors | NarrowVectors
+    vectors: NamedTuple
     X: np.ndarray
     shift: np.ndarray  # (n_features,) is subtracted from all rows
-    scratch: Scratch
+    scratch: NamedTuple
     next_row: np.ndarray  # (1,) the first row that no thread has taken
-    n_scored: np.ndarray  # (1,) rows that have scores
-    is_over: np.ndarray  # (1,) 1 if nothing more is to be done, or waited for
+    is_unfit: np.ndarray  # (1,) not 0 if there are values that are not allowed
+    crew: np.ndarray  # of threads
     most_bits: int  # `magnitude_bits` of the largest value that is allowed
     out: np.ndarray  # (n_rows, n_outputs) float64
 
@@ -108,10 +112,10 @@ def new_vectors(expansion, n_rows, *, in_float64=False, bias=None) -> Vectors | 
         weights = np.zeros(weights.shape)
         weights[:, :n] = expansion.coef[:n_outputs, :n]
     return (NarrowVectors if is_narrow else Vectors)(
-        _writable(expansion.rows),
+        writable(expansion.rows),
         _transposed(expansion.rows, n) if is_narrow or n_rows >= FEW_ROWS else np.zeros(0, expansion.rows.dtype),
-        _writable(expansion.norms),
-        _writable(weights),
+        writable(expansion.norms),
+        writable(weights),
         np.zeros(n_outputs) if bias is None else np.asarray(bias, np.float64),
         n,
     )
@@ -129,7 +133,7 @@ def refreshed(vectors, n_slots):
     return vectors._replace(columns=columns, n_slots=n_slots)
 
 
-def _writable(array):
+def writable(array):
     """One compiled type for arrays that can be written and that cannot: that of training, with which code is shared."""
     return array if array.flags.writeable else array.copy()
 
@@ -147,86 +151,79 @@ def new_scoring(kernel, vectors, X, *, n_threads=1, shift=None, any_size=False) 
     while n_block > BLOCK_ROWS and X.shape[0] < _BLOCKS_EACH * n_threads * n_block:
         n_block //= 2
     n_block = min(n_block, max(X.shape[0], 1))
+    scratch = Scratch(
+        np.empty((n_threads, n_block, n_features), dtype),
+        np.empty((n_threads, n_block * (capacity + ODD_SLOTS)), dtype),
+        np.empty((n_threads, capacity), dtype),
+    )
+    return scoring_of(kernel, vectors, X, scratch, len(vectors.bias), shift=shift, any_size=any_size)
+
+
+def scoring_of(kernel, vectors, X, scratch, n_outputs, *, shift=None, any_size=False) -> DenseScoring:
+    """The same for vectors of a kind that `score_block` has code for, with memory in ``scratch``."""
+    n_features, dtype = X.shape[1], scratch.block.dtype
     return DenseScoring(
         kernel,
         vectors,
         _read_only(X),
         np.zeros(n_features) if shift is None else shift,
-        Scratch(
-            np.empty((n_threads, n_block, n_features), dtype),
-            np.empty((n_threads, n_block * (capacity + ODD_SLOTS)), dtype),
-            np.empty((n_threads, capacity), dtype),
-        ),
-        *np.zeros((3, 1), np.int64),
+        scratch,
+        *np.zeros((2, 1), np.int64),
+        ALONE,
         np.iinfo(np.int64).max if any_size else most_bits(n_features, dtype),
-        np.empty((X.shape[0], len(vectors.bias))),
+        np.empty((X.shape[0], n_outputs)),
     )
 
 
-def score_rows(scoring: DenseScoring, thread: int = 0) -> None:
-    """Score rows that no other thread has taken, until there are none left.
+def score_rows(scoring: DenseScoring) -> None:
+    """Score all rows on one thread; raises `UnfitRowsError` for values above `largest_size`."""
+    _score_all(scoring, 1)
 
-    On the first thread, which is number 0, it returns when all rows have scores. Raises `UnfitRowsError` for values
-    above `largest_size`.
-    """
+
+def score_on_threads(scoring: DenseScoring, n_threads: int) -> None:
+    """The same on several threads, for which there is memory."""
+    if n_threads == 1:
+        score_rows(scoring)
+        return
+    with CREWS.one_of(n_threads) as crew:
+        crew.run(lambda words: _score_all(scoring._replace(crew=words), n_threads), math.inf)
+
+
+def _score_all(scoring, n_threads):
     reached, n_rows = 0, len(scoring.X)
-    try:
-        while 0 <= reached < n_rows:
-            reached = score_some(scoring, thread, MOST_ROWS)
-    except BaseException:
-        _stop(scoring)
-        raise
-    if reached == UNFIT:
-        _stop(scoring)
-        raise UnfitRowsError
-
-
-def _stop(scoring):
-    """Keep other threads from taking more rows, or from waiting."""
-    scoring.next_row[0] = len(scoring.X)
-    scoring.is_over[0] = 1
+    while reached < n_rows:
+        reached = score_some(scoring, n_threads, n_threads * MOST_ROWS)
+        if reached == UNFIT:
+            raise UnfitRowsError
 
 
 @entry
-def score_some(scoring, thread, most_rows):
-    """Score about ``most_rows`` rows; returns a row up to which all are taken, or ``UNFIT``."""
-    n_rows, n_here, block_rows = scoring.X.shape[0], 0, scoring.scratch.block.shape[1]
-    start = add_to(scoring.next_row, block_rows)
-    while start < n_rows:
+def score_some(scoring, n_threads, most_rows):
+    """Score about ``most_rows`` rows; returns a row up to which all have scores, or ``UNFIT``."""
+    last = min(value_of(scoring.next_row) + most_rows, len(scoring.X))
+    arguments = scoring, last
+    share(scoring.crew, code_of(_score_part, arguments), max(n_threads, 1), arguments)
+    return UNFIT if value_of(scoring.is_unfit) != 0 else value_of(scoring.next_row)
+
+
+@task
+def _score_part(scoring, last, part):
+    _score_until(scoring, part, last)
+
+
+@separate
+def _score_until(scoring, thread, last):
+    n_rows, block_rows = scoring.X.shape[0], scoring.scratch.block.shape[1]
+    while value_of(scoring.next_row) < last:
+        start = add_to(scoring.next_row, block_rows)
+        if start >= n_rows:
+            break
         count = min(block_rows, n_rows - start)
         if _read(scoring.X, start, count, scoring.shift, scoring.scratch.block[thread]) > scoring.most_bits:
-            add_to(scoring.is_over, 1)
-            return UNFIT
-        _score_block(scoring, thread, start, count)
-        n_here += count
-        if n_here >= most_rows:
+            add_to(scoring.is_unfit, 1)
+            add_to(scoring.next_row, n_rows)  # no other thread takes more
             break
-        start = add_to(scoring.next_row, block_rows)
-    add_to(scoring.n_scored, n_here)
-    if start < n_rows:
-        return start
-    if thread == 0:
-        return _wait_for_all(scoring.n_scored, scoring.is_over, n_rows)
-    _wait_for_first(scoring.is_over)
-    return start
-
-
-@compiled
-def _wait_for_all(n_scored, is_over, n_rows):
-    """Wait until all rows have scores, which others are computing."""
-    while value_of(n_scored) < n_rows:
-        if value_of(is_over) != 0:
-            return UNFIT
-    add_to(is_over, 1)
-    return n_rows
-
-
-@compiled
-def _wait_for_first(is_over):
-    """Wait until the first thread has nothing to wait for, but not for long."""
-    for _ in range(MOST_LOOKS):
-        if value_of(is_over) != 0:
-            return
+        score_block(scoring.vectors, scoring, thread, start, count)
 
 
 @compiled
@@ -240,9 +237,14 @@ def _read(X, start, count, shift, block):
     return most
 
 
-@inlined
-def _score_block(scoring, thread, start, count):
-    vectors, block = scoring.vectors, scoring.scratch.block[thread]
+@generic
+def score_block(vectors, scoring, thread, start, count):
+    """Score rows that are in the block of a thread."""
+
+
+@score_block.implement(Vectors, NarrowVectors)
+def _score_by_vectors(vectors, scoring, thread, start, count):
+    block = scoring.scratch.block[thread]
     products, values = scoring.scratch.products[thread], scoring.scratch.kernel_row[thread]
     full, pairing = whole_groups(vectors.n_slots), pairing_of(scoring.kernel)
     _multiply(vectors, pairing, block, count, products)

@@ -52,7 +52,7 @@ def path_rounds(rounds: Rounds) -> None:
     if cv is None:
         rounds_with_all(rounds, solutions[best].parameters)
     else:
-        newton_rounds(rounds, tightens=True)
+        newton_rounds(rounds)
     if is_calibrated(rounds.estimator):
         values = judged.scores[best].T.astype(np.float64)
         local.calibrate_on(values, class_indices(judged.targets), judged.weights.astype(np.float64))

@@ -141,14 +141,14 @@ class Rounds:
         self.local.suboptimality_bound_ = self.local.objective_of(solution.objectives - solution.bounds)
 
 
-def newton_rounds(rounds: Rounds, *, tightens: bool = False) -> None:
-    """Newton steps on all rows, from a start on a sample; if asked, more of them where the bound is loose."""
+def newton_rounds(rounds: Rounds) -> None:
+    """Newton steps on all rows, from a start on a sample."""
     with blas_threads(None):
         solution = solve(rounds.problem, rounds.sample, options_of(rounds), rounds.training.rng, watch=rounds)
     if rounds.holds_many:
         rounds_with_all(rounds, solution.parameters)
     else:
-        _end(rounds, _tightened(rounds, solution) if tightens else solution)
+        _end(rounds, _tightened(rounds, solution))
 
 
 def rounds_with_all(rounds: Rounds, start: np.ndarray) -> None:

@@ -6,7 +6,6 @@ longer than sixteen threads need for the scores.
 """
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +13,7 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
 from frugalsvm.compiling.threads import Threads, blas_threads, row_blocks, thread_count
-from frugalsvm.core.dense_scores import UnfitRowsError, largest_size, new_scoring, new_vectors, score_rows
+from frugalsvm.core.dense_scores import UnfitRowsError, largest_size, new_scoring, new_vectors, score_on_threads
 from frugalsvm.core.expansion import Expansion
 from frugalsvm.core.lookahead import BLOCK_ROWS
 from frugalsvm.core.origin import relative
@@ -29,7 +28,6 @@ _WORTH_A_THREAD = 1e7  # to wake one up, and to wait for Python's lock, takes a 
 _FIRST_SHARE = 0.75
 _KERNEL_VALUE = 16  # what it takes besides the product
 _MOST_ROWS = 2**14
-_VALUES_TO_CHECK = 2**18  # about a tenth of a millisecond
 
 
 class Scorer(NamedTuple):
@@ -64,7 +62,7 @@ def scores_by_blocks(estimator: Any, X: Any, scorer: Scorer) -> np.ndarray:
 def _dense_scores(scorer: Scorer, rows: "_Rows", threads: Threads, n_threads: int) -> np.ndarray:
     vectors = new_vectors(scorer.expansion, len(rows), in_float64=scorer.in_float64, bias=scorer.bias)
     scoring = new_scoring(scorer.kernel, vectors, rows.X, n_threads=n_threads, shift=rows.shift)
-    threads.lead(partial(score_rows, scoring), n_threads)
+    score_on_threads(scoring, n_threads)
     finish = scorer.finish
     if finish is None:
         return scoring.out
@@ -77,22 +75,20 @@ def _scores_of_blocks(scorer: Scorer, rows: "_Rows", threads: Threads, n_threads
     return np.concatenate(threads.run(lambda block: scorer.scores(rows.at(block)), blocks))
 
 
-def rows_to_score(estimator: Any, X: Any, threads: Threads) -> Any:
+def rows_to_score(estimator: Any, X: Any, threads: Threads, *, checks: bool = True) -> Any:
     """Rows as ``estimator._known_rows(X, None)`` gives them, but checked in one pass, on several threads if it is long.
 
-    For models that compute with rows of any type. Each matrix product must use one thread only.
+    For models that compute with rows of any type. Each matrix product must use one thread only. Without ``checks``, for
+    code that looks at all values anyway, they may be anything.
     """
     if not (isinstance(X, np.ndarray) and X.dtype.kind == "f") or not estimator._sees_rows_as_they_are:
         return estimator._known_rows(X, None)
     rows = validate_data(estimator, X, reset=False, dtype=[np.float64, np.float32], order="C", ensure_all_finite=False)
     refuse_unsuitable(estimator, rows)
-    largest = largest_size(rows.shape[1], estimator._type_of(rows))
-
-    def is_good(block):
-        return are_small(rows[block], largest)
-
-    blocks = row_blocks(len(rows), threads.count, _VALUES_TO_CHECK // rows.shape[1])
-    return rows if all(threads.run(is_good, blocks)) else estimator._known_rows(X, None)
+    if not checks:
+        return rows
+    is_good = are_small(rows, largest_size(rows.shape[1], estimator._type_of(rows)), threads)
+    return rows if is_good else estimator._known_rows(X, None)
 
 
 class _Rows:

@@ -4,6 +4,7 @@
 `ExpansionModel`      a model that is a kernel expansion: scores, support vectors, coefficients, counters
 """
 
+from contextlib import nullcontext
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +15,7 @@ from frugalsvm._locks import ThreadSafe
 from frugalsvm.arrays.expansion import expansion_values
 from frugalsvm.arrays.maps import kernel_map
 from frugalsvm.arrays.namespace import is_torch
-from frugalsvm.compiling.threads import Threads, blas_threads, thread_count
+from frugalsvm.compiling.threads import ONE_THREAD, Threads, blas_threads, thread_count
 from frugalsvm.core.expansion import Expansion, coefficients
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.lookahead import BLOCK_ROWS
@@ -43,6 +44,8 @@ from frugalsvm.estimators.unchanged import learn_on_copies
 from frugalsvm.estimators.validation import AS_IT_IS, bytes_per_slot, new_kernel, validated_rows
 
 __all__ = ["ExpansionModel", "KernelEstimator", "PassParameters", "expansion_bytes"]
+
+_LONG = 2**20  # values that threads look at side by side
 
 
 @parameters
@@ -179,7 +182,10 @@ class KernelEstimator(KernelParameters, CallbackSupport, ThreadSafe, BaseEstimat
         check_size(X, self._type_of(X))
 
     def _check_values(self, X):
-        check_values(X, self._type_of(X), type(self).__name__)
+        is_long = isinstance(X, np.ndarray) and X.size > _LONG
+        threads = self._threads() if is_long else ONE_THREAD
+        with blas_threads(None) if threads.count > 1 else nullcontext():
+            check_values(X, self._type_of(X), type(self).__name__, threads)
 
     def _type_of(self, X):
         """The type in which kernels of rows are computed."""

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from frugalsvm.arrays.namespace import HOST, arrays_on, best_device
 from frugalsvm.arrays.sources import dense_rows
 from frugalsvm.compiling.threads import blas_threads
+from frugalsvm.core.dense_scores import UnfitRowsError
 from frugalsvm.estimators._asset_saved import LOW_RANK
 from frugalsvm.estimators._scoring import rows_to_score
 from frugalsvm.estimators.calibrated import n_held_out
@@ -31,7 +32,7 @@ from frugalsvm.lowrank.continuation import Solution, certified, solve
 from frugalsvm.lowrank.cross_validation import cross_validated
 from frugalsvm.lowrank.epochs import run_epochs
 from frugalsvm.lowrank.losses import losses_for
-from frugalsvm.lowrank.maps import linear_values, map_bytes, raw_weights, width_of
+from frugalsvm.lowrank.maps import checks_rows, linear_values, map_bytes, raw_weights, width_of
 from frugalsvm.lowrank.nystroem import Nystroem
 from frugalsvm.lowrank.stream import nothing_yet, with_weight
 from frugalsvm.lowrank.subgradient import STEP
@@ -384,12 +385,17 @@ class LowRankMachine(LowRankParameters, HasFeatureMap, Fits):
         if arrays.is_torch:
             X = self._known_rows(X, AS_IT_IS)
             return device_values(arrays, self._map, self._raw_coefficients().T, X) + self._weights[:, -1]
+        is_checked = not checks_rows(self._map)
         with blas_threads(None):
-            return self._values(rows_to_score(self, X, self._threads()))
+            rows = rows_to_score(self, X, self._threads(), checks=is_checked)
+            try:
+                return self._values(rows, is_checked=is_checked)
+            except UnfitRowsError:
+                return self._values(self._known_rows(X, None))  # which says what is wrong with them
 
-    def _values(self, X):
+    def _values(self, X, *, is_checked=True):
         """Decision values of rows as the kernel sees them."""
-        values = linear_values(self._map, X, self._raw_coefficients(), self._threads())
+        values = linear_values(self._map, X, self._raw_coefficients(), self._threads(), is_checked=is_checked)
         values += self._weights[:, -1]
         return values
 

@@ -8,6 +8,7 @@ from sklearn.utils import assert_all_finite
 
 from frugalsvm.arrays.namespace import is_torch, on_host
 from frugalsvm.arrays.tensors import relative_tensor
+from frugalsvm.compiling.threads import ONE_THREAD, Threads, row_blocks
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.dense_scores import largest_size
 from frugalsvm.core.metric import Metric, out_of_metric
@@ -35,6 +36,7 @@ __all__ = [
 ]
 
 _TENSOR_ROWS = 2**16
+_VALUES_TO_CHECK = 2**18  # about a tenth of a millisecond
 _CANCELS = 1e-4  # errors of squared distances, relative to their size, of which users should know
 
 
@@ -106,21 +108,29 @@ def check_gamma(gamma, dtype) -> None:
         )
 
 
-def check_values(X, dtype, name: str) -> None:
+def check_values(X, dtype, name: str, threads: Threads = ONE_THREAD) -> None:
     """Refuse rows, for the estimator of a name, that are not finite or whose squared norms overflow."""
     if isinstance(X, np.ndarray) and X.dtype.kind == "f":
-        if are_small(X, largest_size(X.shape[1], dtype)):  # nearly always, and one pass is enough to know it
+        if are_small(X, largest_size(X.shape[1], dtype), threads):  # nearly always, and one pass is enough to know it
             return
         refuse_infinite(X)
         assert_all_finite(X, estimator_name=name, input_name="X")
     check_size(X, dtype)
 
 
-def are_small(X, largest) -> bool:
-    """Whether the sum of all squares of a C-contiguous array is so small that no value is above ``largest``, or NaN."""
+def are_small(X, largest, threads: Threads = ONE_THREAD) -> bool:
+    """Whether sums of squares of a C-contiguous array are so small that no value is above ``largest``, or NaN.
+
+    With several threads, matrix products must use one each.
+    """
     values = X.ravel()
-    with np.errstate(over="ignore", invalid="ignore"):
-        return bool(values.dot(values) <= largest**2)
+
+    def is_good(part):
+        own = values[part]
+        with np.errstate(over="ignore", invalid="ignore"):
+            return bool(own.dot(own) <= largest**2)
+
+    return all(threads.run(is_good, row_blocks(len(values), threads.count, _VALUES_TO_CHECK)))
 
 
 def check_size(X, dtype) -> None:

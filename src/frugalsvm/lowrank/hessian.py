@@ -9,7 +9,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from frugalsvm.lowrank.symmetric import with_diagonal
 
-__all__ = ["Cholesky", "Hessian", "conjugate_gradients", "thinned", "with_ridge"]
+__all__ = ["Cholesky", "Hessian", "NearMargin", "conjugate_gradients", "thinned", "with_ridge"]
 
 _TINY = 1e-300
 _FLAT = 1e-6  # of what a preconditioner takes for the curvature
@@ -25,6 +25,25 @@ def _scaled_up(xp, part, whole):
     return part * scale[:, None]
 
 
+class NearMargin:
+    """Rows near the margin of some output: ``index`` are their numbers."""
+
+    def __init__(self, arrays, second, least):
+        self._arrays, self._second, xp = arrays, second, arrays.xp
+        self._is_near = second > least * xp.max(second, axis=1, keepdims=True)
+        self.index = xp.nonzero(xp.any(self._is_near, axis=0))[0]
+
+    def curvatures(self, index):
+        """Those of some rows, where they are near the margin, scaled to the sums of all; also in float32.
+
+        A row is near the margin of some output, rarely of all.
+        """
+        xp, second, arrays = self._arrays.xp, self._second, self._arrays
+        own = xp.where(self._is_near[:, index], second[:, index], xp.zeros_like(second[:, index]))
+        weights = _scaled_up(xp, arrays.double(own), second) / second.shape[1]
+        return weights, arrays.single(weights)
+
+
 class Hessian:
     """The Hessian of the objective, from a sample of the rows near the margin of some output.
 
@@ -32,19 +51,16 @@ class Hessian:
     """
 
     def __init__(self, problem, second, options, rng):
-        arrays, xp = problem.arrays, problem.arrays.xp
-        self.problem = problem
-        is_near = second > options.near * xp.max(second, axis=1, keepdims=True)
-        near = xp.nonzero(xp.any(is_near, axis=0))[0]
+        self.problem, backend = problem, problem.backend
+        near = backend.near_margin(second, options.near)
         limit = options.sample * (problem.n_features + 1) // _divisor(second, options)
         limit = max(1, min(limit, options.most_sample_numbers // problem.rows.width))
-        if near.shape[0] > limit:
-            near = near[problem.backend.choose(near.shape[0], limit, rng)]
-        self.rows = problem.rows.chosen(near)
-        # A row is near the margin of some output, rarely of all.
-        own = arrays.double(xp.where(is_near[:, near], second[:, near], xp.zeros_like(second[:, near])))
-        self.weights = _scaled_up(xp, own, second) / problem.n_rows
-        self.curved_sums = problem.backend.curved_sums(self.rows, arrays.single(self.weights))
+        index = near.index
+        if index.shape[0] > limit:
+            index = index[backend.choose(index.shape[0], limit, rng)]
+        self.rows = problem.rows.chosen(index)
+        self.weights, single = near.curvatures(index)
+        self.curved_sums = backend.curved_sums(self.rows, single)
 
     def times(self, directions):
         """The Hessian times vectors ``(n_outputs, d + 1)``, in their type."""

@@ -10,11 +10,11 @@ from frugalsvm.compiling.threads import ONE_THREAD, row_blocks
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.fastmath import float64_sum
 from frugalsvm.lowrank.fourier import features, moved_phases, new_fourier, prefers_structured
+from frugalsvm.lowrank.landmark_blocks import landmark_sums
 from frugalsvm.lowrank.landmarks import SAMPLE_PER_LANDMARK, place_landmarks
 from frugalsvm.lowrank.nystroem import (
     Nystroem,
     bare_nystroem,
-    expansion_writer,
     kernel_rows,
     moved_landmarks,
     new_nystroem,
@@ -25,6 +25,7 @@ from frugalsvm.lowrank.spectra import frequency_factors
 
 __all__ = [
     "MapPlan",
+    "checks_rows",
     "linear_values",
     "map_bytes",
     "moved_map",
@@ -103,21 +104,23 @@ def raw_rows(feature_map, X, out, *, steady=False):
     return features(feature_map, X, out, steady=steady)
 
 
-def linear_values(feature_map, X, coefficients, threads=ONE_THREAD):
+def checks_rows(feature_map) -> bool:
+    """Whether the code that computes `linear_values` of dense rows looks at all their values anyway."""
+    return isinstance(feature_map, Nystroem) and not isinstance(feature_map.kernel, OwnKernel)
+
+
+def linear_values(feature_map, X, coefficients, threads=ONE_THREAD, *, is_checked=True):
     """Linear functions of raw features, ``(n_rows, n_outputs)``; coefficients are ``(width, n_outputs)``.
 
-    Sums are made in one order, in float64: the value of a row is the same in every batch.
+    Sums are made in one order, in float64: the value of a row is the same in every batch. Where that `checks_rows`,
+    dense ones that are not ``checked`` raise `UnfitRowsError` if values are not finite, or too large.
     """
     weights = np.ascontiguousarray(coefficients.T, np.float64)
+    if isinstance(X, np.ndarray) and checks_rows(feature_map):
+        return landmark_sums(feature_map, X, weights, threads, is_checked=is_checked)
     out = np.empty((X.shape[0], len(weights)))
-    is_compiled = isinstance(feature_map, Nystroem) and not isinstance(feature_map.kernel, OwnKernel)
-    is_whole = is_compiled and isinstance(X, np.ndarray)
-    blocks = _shares(X.shape[0], threads.count)
-    if is_whole:
-        write = expansion_writer(feature_map, weights, many_calls=len(blocks) > 1)
-    else:
-        write = partial(_sums_of_features, feature_map, weights)
-    threads.run(lambda block: write(X[block], out[block]), blocks)
+    write = partial(_sums_of_features, feature_map, weights)
+    threads.run(lambda block: write(X[block], out[block]), _shares(X.shape[0], threads.count))
     return out
 
 
@@ -130,7 +133,7 @@ def _shares(n_rows, n_threads):
 
 
 def _sums_of_features(feature_map, weights, X, out):
-    """The same as `expansion_writer` does, for features of any kind."""
+    """The same as `landmark_sums`, for features of any kind."""
     raw = np.empty((min(BLOCK_ROWS, X.shape[0]), width_of(feature_map)), np.float32)
     for start in range(0, X.shape[0], BLOCK_ROWS):
         part = X[start : start + BLOCK_ROWS]

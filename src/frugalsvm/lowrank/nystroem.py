@@ -15,36 +15,32 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from frugalsvm._stored import are_norms, stored
-from frugalsvm.arrays.namespace import HOST
-from frugalsvm.compiling.functions import compiled, entry, generic, machine_code_for, matrix_product
+from frugalsvm.compiling.functions import entry
 from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.core.blocks import is_of_products, sum_rows
-from frugalsvm.core.fastmath import copy_row, float64_sum, rows_dot
-from frugalsvm.core.feature_sums import SUMS, rows_sums
+from frugalsvm.core.fastmath import rows_dot
 from frugalsvm.core.kernels import kernel_block, pairing_of, values_in_row
-from frugalsvm.core.pairing import Products
+from frugalsvm.lowrank.landmark_blocks import meet_landmarks, new_scratch, steady_scratch
 from frugalsvm.lowrank.own_kernel import OwnKernel
 from frugalsvm.lowrank.passes import ONE_AFTER_ANOTHER
-from frugalsvm.lowrank.products import BLOCK_ROWS as STEADY_ROWS
-from frugalsvm.lowrank.products import single_is_steady
-from frugalsvm.lowrank.symmetric import cholesky, inverse_of_lower
-from frugalsvm.lowrank.whitening import is_narrow, share_of_largest
+from frugalsvm.lowrank.symmetric import inverse_factor, is_positive_definite, products_of_rows
+from frugalsvm.lowrank.whitening import is_narrow
 
 __all__ = [
     "Nystroem",
     "bare_nystroem",
-    "expansion_writer",
     "kernel_rows",
     "moved_landmarks",
     "new_nystroem",
     "with_whitening",
 ]
 
-_NOTHING = 1e-16
+_NOTHING, _TINY = 1e-16, 1e-300
 _ROUNDING = 1e-7  # of the largest eigenvalue: smaller ones are rounding errors
-_MANY = 512  # landmarks: eigenvectors of fewer are found at once, and by one thread as fast as by several
+_FEW = 256  # landmarks: of fewer, eigenvectors are found at once
+_MANY = 512  # eigenvectors of fewer are found by one thread as fast as by several
 _MOST = 2 / 3  # of the eigenvalues: products with that share of the columns take as long as with a triangle
-_ZERO = np.float32(0.0)
+_KERNEL_COST = 16  # a kernel value in float64 takes as long as reading this many numbers
 CONVERTED_ROWS = 4096  # that are made float32 at a time, if they are not
 BLOCK_ROWS = 256  # a block of kernel values stays in the cache between the product and the exponential
 
@@ -70,8 +66,9 @@ def new_nystroem(kernel, landmarks, threshold=_ROUNDING, rank=None, passes=ONE_A
     """
     matrix, norms = _kernel_matrix(kernel, landmarks, passes)
     whitening = eigenvalues = None
-    if rank is None and (triangular or len(matrix) > _MANY):
-        whitening = _whitened_by_cholesky(matrix, threshold, passes, _MOST if len(matrix) <= _MANY else 0.0)
+    if rank is None and (triangular or len(matrix) > _FEW):
+        least_share = 0.0 if len(matrix) > _MANY else _MOST if triangular else 1.0
+        whitening = _whitened_by_cholesky(matrix, threshold, passes, least_share)
     if whitening is None:
         with blas_threads(passes.threads.count if len(matrix) > _MANY else None):
             whitening, eigenvalues = _whitened_by_eigenvectors(matrix, threshold, rank)
@@ -87,7 +84,7 @@ def _kernel_matrix(kernel, landmarks, passes):
     norms, matrix = np.square(exact).sum(axis=1), np.empty((len(exact), len(exact)))
     if isinstance(kernel, OwnKernel):
         return kernel.matrix(exact), norms
-    products = exact @ exact.T if is_of_products(kernel) else None
+    products = products_of_rows(passes, exact) if is_of_products(kernel) else None
 
     def fill(rows):
         if products is None:
@@ -95,7 +92,7 @@ def _kernel_matrix(kernel, landmarks, passes):
         else:
             kernel_block(kernel, products[rows], norms, norms[rows], matrix[rows])
 
-    passes.each(fill, *matrix.shape)
+    passes.each(fill, len(matrix), _KERNEL_COST * len(matrix))
     return matrix, norms
 
 
@@ -104,19 +101,19 @@ def _whitened_by_cholesky(matrix, threshold, passes, least_share):
 
     The same models as with eigenvectors in a fraction of the time: features are rotated, no more.
     """
-    least, ridge = share_of_largest(HOST, matrix, threshold), 0.0
-    if cholesky(passes, matrix, -least) is None:  # an eigenvalue may be smaller
-        if threshold > _ROUNDING:
+    largest = max(passes.run(lambda rows: np.abs(matrix[rows]).sum(axis=1).max(), *matrix.shape))  # or more than it
+    least, ridge = max(threshold * float(largest), _TINY), 0.0
+    if not is_positive_definite(passes, matrix, -least):  # an eigenvalue may be smaller
+        if threshold > _ROUNDING or least_share == 1.0:
             return None
         ridge = least
-    factor = cholesky(passes, matrix, ridge)
-    if factor is None:
+    inverse = inverse_factor(passes, matrix, ridge)
+    if inverse is None:
         return None
-    inverse = inverse_of_lower(passes, factor)
     # The trace of K (K + ridge I)^-1: eigenvalues count fully where they are far above the ridge.
     n_large = len(matrix) - ridge * sum(passes.run(lambda rows: np.square(inverse[rows]).sum(), *inverse.shape))
     is_too_narrow = is_narrow(len(matrix), n_large) or n_large < least_share * len(matrix)
-    return None if is_too_narrow else passes.transposed(inverse)
+    return None if is_too_narrow else inverse
 
 
 def _whitened_by_eigenvectors(matrix, threshold, rank):
@@ -167,11 +164,10 @@ def kernel_rows(nystroem, X, out, *, steady=False):
         if not is_of_products(nystroem.kernel):
             return sum_rows(nystroem.kernel, X, nystroem.landmarks, out)
         return _sparse_rows(nystroem, X, out)
-    scratch = _steady_scratch(nystroem) if steady else _new_scratch(nystroem, BLOCK_ROWS)
-    no_weights = np.empty((0, len(nystroem.landmarks)))
+    scratch = steady_scratch(nystroem) if steady else new_scratch(nystroem.landmarks, BLOCK_ROWS)
     for start in range(0, len(X), CONVERTED_ROWS):
         rows, target = _as_read_only(X[start : start + CONVERTED_ROWS]), out[start : start + CONVERTED_ROWS]
-        _write_values(*nystroem[:3], rows, scratch, target, no_weights, np.empty((len(rows), 0)))
+        _write_values(*nystroem[:3], rows, scratch, target)
     return out
 
 
@@ -182,66 +178,11 @@ def _own_rows(nystroem, X, out):
     return out
 
 
-def expansion_writer(nystroem, weights, *, many_calls):
-    """A function that writes ``out[i, o] = sum_j weights[o, j] K(X[i], landmark j)`` for dense rows.
-
-    The value of a row is the same in every batch. For ``many_calls`` machine code is chosen once: threads take turns to
-    look at the types of all arrays, which is Python's work and takes as long as many rows.
-    """
-    n_landmarks, n_features = nystroem.landmarks.shape
-
-    def new_room():
-        return _steady_scratch(nystroem), np.empty((1, n_landmarks), np.float32)
-
-    code = _write_values
-    if many_calls:
-        no_rows, no_sums = _as_read_only(np.empty((0, n_features))), np.empty((0, len(weights)))
-        code = machine_code_for(code, *nystroem[:3], no_rows, *new_room(), weights, no_sums)
-
-    def write(X, out):
-        room = new_room()
-        for start in range(0, len(X), CONVERTED_ROWS):
-            rows, sums = _as_read_only(X[start : start + CONVERTED_ROWS]), out[start : start + CONVERTED_ROWS]
-            code(*nystroem[:3], rows, *room, weights, sums)
-
-    return write
-
-
 def _as_read_only(rows):
     """Rows as compiled code takes them: one type for arrays that may be written and that may not."""
     rows = np.ascontiguousarray(rows, np.float32).view()
     rows.flags.writeable = False
     return rows
-
-
-class _Scratch(NamedTuple):
-    """Memory for a block of rows."""
-
-    rows: np.ndarray  # (n_block, n_features) those of a block that is filled up
-    products: np.ndarray  # (n_block, n_landmarks)
-
-
-class _DoubleScratch(NamedTuple):
-    """The same for products in float64."""
-
-    landmarks: np.ndarray
-    rows: np.ndarray
-    in_double: np.ndarray
-    products: np.ndarray  # float32
-
-
-def _new_scratch(nystroem, block_rows):
-    n_landmarks, n_features = nystroem.landmarks.shape
-    return _Scratch(np.empty((block_rows, n_features), np.float32), np.empty((block_rows, n_landmarks), np.float32))
-
-
-def _steady_scratch(nystroem):
-    """Such that a row of products does not depend on its neighbors."""
-    scratch = _new_scratch(nystroem, STEADY_ROWS)
-    if single_is_steady() or not is_of_products(nystroem.kernel):
-        return scratch
-    wide = (np.empty(each.shape) for each in scratch)
-    return _DoubleScratch(nystroem.landmarks.astype(np.float64), *wide, scratch.products)
 
 
 def _sparse_rows(nystroem, X, out):
@@ -253,67 +194,15 @@ def _sparse_rows(nystroem, X, out):
     return out
 
 
-@generic
-def _meet_landmarks(pairing, rows, first, last, landmarks, scratch):
-    """The numbers that a kernel is made of, for some rows and all landmarks."""
-
-
-@_meet_landmarks.implement(Products)
-def _products_with_landmarks(pairing, rows, first, last, landmarks, scratch):
-    _multiply_block(scratch, rows, first, last, landmarks)
-
-
-@_meet_landmarks.implement(*SUMS)
-def _sums_with_landmarks(pairing, rows, first, last, landmarks, scratch):
-    rows_sums(pairing, rows, first, last, landmarks, scratch.rows.reshape(scratch.rows.size), scratch.products)
-
-
-@generic
-def _multiply_block(scratch, rows, first, last, landmarks):
-    """Inner products of some rows with all landmarks: of a block of one size, whose last rows may be zeros."""
-
-
-@_multiply_block.implement(_Scratch)
-def _in_single(scratch, rows, first, last, landmarks):
-    if last - first == len(scratch.rows):
-        matrix_product(rows[first:last], landmarks.T, scratch.products)
-        return
-    _fill_up(rows, first, last, scratch.rows)
-    matrix_product(scratch.rows, landmarks.T, scratch.products)
-
-
-@_multiply_block.implement(_DoubleScratch)
-def _in_double(scratch, rows, first, last, landmarks):
-    _fill_up(rows, first, last, scratch.rows)
-    matrix_product(scratch.rows, scratch.landmarks.T, scratch.in_double)
-    for i in range(last - first):
-        copy_row(scratch.products, i, scratch.in_double, i)
-
-
-@compiled
-def _fill_up(rows, first, last, block):
-    for i in range(len(block)):
-        for j in range(block.shape[1]):
-            block[i, j] = rows[first + i, j] if first + i < last else _ZERO
-
-
 @entry
-def _write_values(kernel, landmarks, norms, rows, scratch, values, weights, sums):
-    """Kernel values of rows, and sums of them: all in one call, because many threads wait for Python's lock.
-
-    ``values`` has room for all rows, or for one at a time. ``sums[i, o]`` becomes ``sum_j weights[o, j] values[i, j]``
-    in float64, of values that need not stay.
-    """
-    keeps = len(values) == len(rows)
+def _write_values(kernel, landmarks, norms, rows, scratch, values):
+    """Kernel values of rows: all in one call, because many threads wait for Python's lock."""
     n_block = len(scratch.products)
     for first in range(0, len(rows), n_block):
         last = first + n_block if first + n_block < len(rows) else len(rows)
-        _meet_landmarks(pairing_of(kernel), rows, first, last, landmarks, scratch)
+        meet_landmarks(pairing_of(kernel), rows, first, last, landmarks, scratch)
         for i in range(first, last):
-            own = values[i if keeps else 0]
-            values_in_row(kernel, scratch.products[i - first], norms, rows_dot(rows, i, rows, i), own)
-            for o in range(len(weights)):
-                sums[i, o] = float64_sum(weights, o, own, own.size)
+            values_in_row(kernel, scratch.products[i - first], norms, rows_dot(rows, i, rows, i), values[i])
 
 
 def with_whitening(nystroem, parameters, threshold, rank):

@@ -22,6 +22,7 @@ from frugalsvm.lowrank.row_products import (
     new_sums,
     write_scores,
 )
+from frugalsvm.lowrank.triangles import write_single
 
 __all__ = ["ONE_AFTER_ANOTHER", "PRODUCTS_PER_NUMBER", "ChosenRows", "CurvedSums", "Passes", "TwoTriangles"]
 
@@ -65,10 +66,6 @@ class Passes:
     def worthwhile(self, numbers):
         """As many threads as help: each one more takes a share of the work, and a while to be woken and heard."""
         return Threads(max(1, min(self.threads.count, isqrt(numbers // _WORTH_A_THREAD))))
-
-    def over(self, function, items, n_products):
-        """A function of each item, without results; all together they are ``n_products`` products of two numbers."""
-        self.worthwhile(n_products // PRODUCTS_PER_NUMBER).run(function, items)
 
     def scores(self, rows, vectors, form=WHOLE):
         """``vectors @ rows.T`` in their type; ``form`` tells where rows have numbers that are not zero."""
@@ -150,17 +147,14 @@ class ChosenRows:
     def __getitem__(self, part):
         return ChosenRows(self.block, self.index[part])
 
-    def copied(self, part):
-        """Some of them, in a matrix of their own."""
-        return self.block.take(self.index[part], 0, mode="clip")
-
 
 class TwoTriangles:
-    """Products of a few vectors with ``lower' lower``, in float32: whatever is rounded, it is never indefinite."""
+    """Products of a few vectors with ``upper upper'``, in float32: whatever is rounded, it is never indefinite."""
 
-    def __init__(self, passes, lower):
-        self._passes, self.lower = passes, lower.astype(np.float32)
-        self.upper = passes.transposed(self.lower)
+    def __init__(self, passes, upper):
+        self._passes = passes
+        self.lower, self.upper = (np.empty(upper.shape, np.float32) for _ in "lu")
+        passes.crew.run(write_single, 3 * upper.size, upper, self.upper, self.lower)
 
     def __call__(self, vectors):
         middle = self._passes.scores(self.lower, vectors.astype(np.float32), LOWER)

@@ -94,7 +94,7 @@ class Problem(NamedTuple):
         """Scores of all rows; of a direction, how it changes them."""
         scores = self.rows.scores(self.whitening.raw(parameters[:, :-1]))
         if self.intercept:
-            scores += self.arrays.single(parameters[:, -1:])
+            self.backend.add_constants(scores, self.arrays.single(parameters[:, -1]))
         return scores
 
     def point_at(self, parameters):
@@ -117,13 +117,8 @@ class Problem(NamedTuple):
     def gradient(self, parameters, slopes):
         """Gradient of the smoothed objective, ``(n_outputs, d + 1)``."""
         sums = self.whitening.features(self.rows.gradient(slopes.first)) / self.n_rows
-        return self.with_intercept(sums + self.penalty * parameters[:, :-1], slopes.first, self.n_rows)
-
-    def with_intercept(self, sums, slopes, n_rows=1):
-        """Sums of features with one more column, the sum of the slopes; zero without an intercept."""
-        xp = self.arrays.xp
-        totals = xp.sum(slopes, axis=1, keepdims=True, dtype=sums.dtype) / n_rows
-        return xp.concat((sums, totals if self.intercept else 0 * totals), axis=1)
+        totals = self.backend.totals(slopes.first) / self.n_rows if self.intercept else 0 * parameters[:, -1:]
+        return self.arrays.xp.concat((sums + self.penalty * parameters[:, :-1], totals), axis=1)
 
     def hessian(self, slopes, options, rng):
         """The curvature of the objective, from a sample of the rows."""

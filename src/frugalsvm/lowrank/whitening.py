@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from frugalsvm.arrays.namespace import HOST
+from frugalsvm.lowrank.gram import is_upper_triangle
 from frugalsvm.lowrank.passes import ONE_AFTER_ANOTHER, Passes
 from frugalsvm.lowrank.products import ColumnBlocks
 
@@ -59,6 +60,10 @@ class NoWhitening:
         """The matrix in float64, and transposed, for compiled code: empty ones for none, None for one elsewhere."""
         return _NO_MATRIX, _NO_MATRIX
 
+    def in_single(self) -> tuple[np.ndarray, bool] | None:
+        """The matrix in float32, and whether it is an upper triangle; None for none."""
+        return None
+
 
 class MatrixWhitening:
     """Features are ``k W``, for a matrix W ``(n_landmarks, n_features)``.
@@ -68,6 +73,7 @@ class MatrixWhitening:
 
     def __init__(self, double: Any, method: str = "eigen", *, single: Any = None, arrays=HOST):
         self._arrays, self._double, self._single, self.method = arrays, double, single, method
+        self._is_triangle: bool | None = None  # it is not known yet
         self.n_features = (single if double is None else double).shape[1]
 
     def both_ways(self) -> tuple[np.ndarray, np.ndarray] | None:
@@ -80,6 +86,11 @@ class MatrixWhitening:
         if self._single is None:
             self._single = self._arrays.single(self._double)
         return self._single
+
+    def in_single(self) -> tuple[np.ndarray, bool] | None:
+        if self._is_triangle is None:
+            self._is_triangle = is_upper_triangle(self._in_single())
+        return self._in_single(), self._is_triangle
 
     def raw(self, vectors: Any) -> Any:
         """Coefficients of raw rows for vectors (n, n_features), in the type of these."""
@@ -104,6 +115,15 @@ class HostWhitening(MatrixWhitening):
     def __init__(self, double: Any, passes: Passes):
         super().__init__(double)
         self._passes, self._transposed, self._columns = passes, None, None
+
+    def _in_single(self):
+        if self._single is None:
+            self._single = np.empty(self._double.shape, np.float32)
+            self._passes.each(self._round, *self._single.shape)
+        return self._single
+
+    def _round(self, rows):
+        self._single[rows] = self._double[rows]
 
     def raw(self, vectors: Any) -> Any:
         return self._passes.scores(self._double, vectors) if self._is_double(vectors) else super().raw(vectors)

@@ -306,7 +306,7 @@ class RowPath:
             self._scoring = self._to_score()
             self._scored_at = n_seen
         code, scoring, _ = self._scoring
-        scoring.next_row[0] = scoring.n_scored[0] = 0
+        scoring.next_row[0] = 0
         with self._threads():
             code(scoring, 0, 1)
         return scoring.out[0]
@@ -340,7 +340,7 @@ class RowPath:
         expansion = estimator.scoring_expansion()
         vectors = new_vectors(expansion, 1, bias=estimator.intercept_)
         scoring = new_scoring(estimator.kernel_, vectors, self._matrix, any_size=True)
-        scoring.next_row[0] = scoring.n_scored[0] = 1  # so that there is nothing to do
+        scoring.next_row[0] = 1  # so that there is nothing to do
         return _Scoring(machine_code_for(score_some, scoring, 0, 1), scoring, expansion)
 
 

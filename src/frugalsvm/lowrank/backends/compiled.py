@@ -13,13 +13,21 @@ from frugalsvm.arrays.namespace import HOST
 from frugalsvm.compiling.threads import ONE_THREAD, Threads
 from frugalsvm.lowrank.directions import Codes, Inverse, System, find_directions, new_vectors
 from frugalsvm.lowrank.hessian import conjugate_gradients, thinned, with_ridge
-from frugalsvm.lowrank.losses.compiled import add_lines, along_lines, differentiate, total_losses
+from frugalsvm.lowrank.losses.compiled import (
+    add_constants,
+    add_lines,
+    along_lines,
+    differentiate,
+    total_losses,
+    total_rows,
+)
 from frugalsvm.lowrank.maps import raw_rows, whitening_of, width_of
+from frugalsvm.lowrank.near_margin import find_near, take_curvatures
 from frugalsvm.lowrank.options import Options
-from frugalsvm.lowrank.passes import PRODUCTS_PER_NUMBER, ChosenRows, CurvedSums, Passes, TwoTriangles
+from frugalsvm.lowrank.passes import ChosenRows, CurvedSums, Passes, TwoTriangles
 from frugalsvm.lowrank.products import ColumnBlocks
 from frugalsvm.lowrank.row_products import LOWER, WHOLE, code_of_scores
-from frugalsvm.lowrank.symmetric import cholesky, gram, inverse_of_lower
+from frugalsvm.lowrank.symmetric import gram, inverse_factor, roots_of
 from frugalsvm.lowrank.whitening import is_whitened_at_once, whitening_with
 
 __all__ = ["BLOCK_ROWS", "COMPILED", "Compiled", "CompiledStorage", "ComputedRows", "StoredRows", "stored_rows"]
@@ -27,6 +35,8 @@ __all__ = ["BLOCK_ROWS", "COMPILED", "Compiled", "CompiledStorage", "ComputedRow
 BLOCK_ROWS = 4096  # rows of X that a thread has at hand at a time
 
 _LOSS_COST = 8  # a loss and its derivatives take as long as reading this many numbers
+_PASSES = 16  # over parts of arrays that stay in the cache
+_FEW = 2**16  # numbers of a part, where it is short
 _KERNEL_COST = 16  # likewise a kernel value
 _DEAR = 400  # landmarks
 _SAMPLE_ROWS = 64  # rows of a sample for each landmark
@@ -80,7 +90,7 @@ class Compiled:
         return sums.sum(axis=0)
 
     def _blocks_of_losses(self, scores):
-        return self.passes.fixed_edges(scores.shape[1], _LOSS_COST * len(scores))
+        return self.passes.fixed_edges(scores.shape[1], _LOSS_COST * len(scores), _FEW)
 
     def _losses(self, function, scores, *arguments):
         self.passes.crew.run(function, _LOSS_COST * scores.size, *arguments)
@@ -89,9 +99,26 @@ class Compiled:
         edges = self.passes.edges(scores.shape[1], 2 * scores.size)
         self.passes.crew.run(add_lines, 2 * scores.size, scores, lengths, changes, edges)
 
+    def add_constants(self, scores, constants):
+        """Add a constant to each row."""
+        edges = self.passes.edges(scores.shape[1], 2 * scores.size)
+        self.passes.crew.run(add_constants, 2 * scores.size, scores, *_packed(constants), edges)
+
+    def totals(self, values):
+        """The sum of each row in float64, (n_outputs, 1)."""
+        (values,) = _packed(values)
+        edges = self.passes.fixed_edges(values.shape[1], len(values), _FEW)
+        sums = np.empty((len(edges) - 1, len(values)))
+        self.passes.crew.run(total_rows, values.size, values, edges, sums)
+        return sums.sum(axis=0)[:, None]
+
     def over_parts(self, function, scores):
         """What a function makes of parts of all rows, in their order; ``scores`` are an array as long as they are."""
-        return self.passes.run(function, scores.shape[1], 2 * len(scores))
+        return self.passes.run(function, scores.shape[1], _PASSES * len(scores))
+
+    def near_margin(self, second, least):
+        """As `frugalsvm.lowrank.hessian.NearMargin`."""
+        return _NearMargin(self.passes, *_packed(second), least)
 
     def curved_sums(self, rows, weights):
         """Products with a Hessian, see `CurvedSums`."""
@@ -106,33 +133,53 @@ class Compiled:
 
     def choose(self, n, count, rng):
         """Some of n numbers, in increasing order."""
-        return np.sort(rng.choice(n, count, replace=False))
+        is_chosen = np.zeros(n, bool)
+        is_chosen[rng.choice(n, count, replace=False)] = True
+        return np.flatnonzero(is_chosen)
 
     def preconditioner(self, hessian, options, rng):
         """The inverse of the Hessian of fewer rows; several outputs share the mean of theirs."""
-        problem, d = hessian.problem, hessian.problem.n_features
+        problem = hessian.problem
         rows, weights = thinned(hessian, options.factor_sample, options, rng)
         # With the ones of the intercept as one more column, rounding keeps the product positive semi-definite.
-        roots = np.empty((len(rows), d + 1), np.float32)
-        roots[:, d] = np.sqrt(weights.mean(axis=0))
+        weights = np.sqrt(weights.mean(axis=0)).astype(np.float32)
+        roots = roots_of(self.passes, rows.block, rows.index, weights, problem.whitening.in_single())
+        matrix = regularized_hessian(problem, gram(self.passes, roots))
+        inverse = with_ridge(lambda ridge: inverse_factor(self.passes, matrix, ridge), float(matrix.diagonal().max()))
+        return _Inverse(self.passes, inverse, options.patience)
 
-        def fill(part):
-            np.multiply(problem.whitening.features(rows.copied(part)), roots[part, d:], out=roots[part, :d])
 
-        self.passes.run(fill, len(rows), d * rows.shape[1] // PRODUCTS_PER_NUMBER + d)
-        matrix = regularized_hessian(problem, gram(self.passes, roots, dtype=np.float64))
-        factor = with_ridge(lambda ridge: cholesky(self.passes, matrix, ridge), float(matrix.diagonal().max()))
-        return _Inverse(self.passes, inverse_of_lower(self.passes, factor), options.patience)
+class _NearMargin:
+    def __init__(self, passes, second, least):
+        (n_outputs, n_rows), self._passes, self._second = second.shape, passes, second
+        edges = passes.fixed_edges(n_rows, 4 * n_outputs, _FEW)
+        n_parts, index = len(edges) - 1, np.empty(n_rows, np.int64)
+        self._levels, self._totals = np.empty((n_parts, n_outputs), np.float32), np.empty((n_parts, n_outputs))
+        counts = np.empty(n_parts, np.int64)
+        passes.crew.run(
+            find_near, 3 * second.size, second, np.float32(least), edges, self._levels, self._totals, counts, index
+        )
+        self.index = np.concatenate([index[start : start + count] for start, count in zip(edges, counts, strict=False)])
+
+    def curvatures(self, index):
+        (n_outputs, n_rows), passes = self._second.shape, self._passes
+        edges, shape = passes.fixed_edges(len(index), 4 * n_outputs, _FEW), (n_outputs, len(index))
+        weights, single, sums = np.empty(shape), np.empty(shape, np.float32), np.empty((len(edges) - 1, n_outputs))
+        passes.crew.run(
+            take_curvatures, 4 * weights.size, self._second, self._levels, self._totals, index, n_rows, edges, sums,
+            weights, single,
+        )  # fmt: skip
+        return weights, single
 
 
 class _Inverse:
-    """Preconditioner: the inverse of a Hessian, for all outputs, from that of its factor.
+    """Preconditioner: the inverse of a Hessian, for all outputs, from the transposed inverse of its factor.
 
     Products with inverses are divided among threads, solutions of triangular systems are not.
     """
 
-    def __init__(self, passes, inverse_of_factor, patience):
-        self._passes, self._product, self.patience = passes, TwoTriangles(passes, inverse_of_factor), patience
+    def __init__(self, passes, inverse, patience):
+        self._passes, self._product, self.patience = passes, TwoTriangles(passes, inverse), patience
 
     def solve(self, vectors):
         """An output's vector in each row."""

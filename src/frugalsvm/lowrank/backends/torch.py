@@ -14,7 +14,7 @@ from frugalsvm.arrays.maps import fourier_map, kernel_map
 from frugalsvm.arrays.namespace import is_torch, on_host
 from frugalsvm.arrays.sources import DeviceSource, HostSource, block_rows
 from frugalsvm.lowrank.fourier import DenseFourier
-from frugalsvm.lowrank.hessian import conjugate_gradients, thinned, with_ridge
+from frugalsvm.lowrank.hessian import NearMargin, conjugate_gradients, thinned, with_ridge
 from frugalsvm.lowrank.nystroem import Nystroem
 from frugalsvm.lowrank.options import Options
 from frugalsvm.lowrank.whitening import NoWhitening, is_whitened_at_once, new_whitening
@@ -82,8 +82,18 @@ class Torch:
     def add_scaled(self, scores, lengths, changes):
         scores += lengths[:, None] * changes
 
+    def add_constants(self, scores, constants):
+        scores += constants[:, None]
+
+    def totals(self, values):
+        return self.arrays.xp.sum(values, axis=1, keepdims=True, dtype=self.arrays.xp.float64)
+
     def over_parts(self, function, scores):
         return [function(slice(None))]
+
+    def near_margin(self, second, least):
+        """Rows with more than a share of the largest curvature of some output."""
+        return NearMargin(self.arrays, second, least)
 
     def curved_sums(self, rows, weights):
         def sums(vectors, shifts):

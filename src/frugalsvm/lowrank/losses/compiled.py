@@ -7,6 +7,7 @@ from frugalsvm.compiling.functions import entry, generic, separate
 from frugalsvm.core.fastmath import LOG2E, exp2_nonpositive
 
 __all__ = [
+    "add_constants",
     "add_lines",
     "along_lines",
     "derive",
@@ -17,6 +18,7 @@ __all__ = [
     "smooth_excess",
     "tilt_of",
     "total_losses",
+    "total_rows",
 ]
 
 _LOG2E, _ONE, _ZERO = (np.float32(x) for x in (LOG2E, 1.0, 0.0))
@@ -159,3 +161,34 @@ def _add_part(scores, lengths, changes, edges, part):
         length = lengths[o]
         for i in range(own_scores.size):
             own_scores[i] += length * own_changes[i]
+
+
+@entry
+def add_constants(crew, scores, constants, edges):
+    """Add a constant to each row."""
+    arguments = scores, constants, edges
+    share(crew, code_of(_add_constants_part, arguments), edges.size - 1, arguments)
+
+
+@task
+def _add_constants_part(scores, constants, edges, part):
+    for o in range(scores.shape[0]):
+        own = scores[o, edges[part] : edges[part + 1]]
+        for i in range(own.size):
+            own[i] += constants[o]
+
+
+@entry
+def total_rows(crew, values, edges, totals):
+    """Sums of parts of each row in float64, ``(n_parts, n_rows)``."""
+    arguments = values, edges, totals
+    share(crew, code_of(_total_rows_part, arguments), edges.size - 1, arguments)
+
+
+@task
+def _total_rows_part(values, edges, totals, part):
+    for o in range(values.shape[0]):
+        own, total = values[o, edges[part] : edges[part + 1]], 0.0
+        for i in range(own.size):
+            total += np.float64(own[i])
+        totals[part, o] = total
