@@ -41,7 +41,8 @@ FEW_FEATURES = 8  # up to here DenseColumns is faster than DenseBlocks
 SOME_FEATURES = 64  # up to here, products of a slot with the rows of a block come feature by feature
 ODD_SLOTS = 8  # between the products of two rows
 FEW_ROWS = 16  # for fewer, transposing the support vectors takes longer than the products
-MANY_CHANGES = 2  # a block is long if at most one slot changed for every two examples of the one before it
+MANY_CHANGES = 2  # a block is short if more than one slot changed for every two examples of the one before it
+SOME_CHANGES = 8  # and not long if more than one changed for every eight
 _LARGE = 2**10  # values of all support vectors for each row of a block
 _MOST_PRODUCTS = 2**18  # of a block with all slots
 
@@ -142,6 +143,16 @@ def _write_column(columns, stride, rows, slot):
         columns[f * stride + slot] = rows[slot, f]
 
 
+@compiled
+def _write_columns(columns, stride, rows, n):
+    """The first n slots, some at a time: values that are neighbors in a column share a line of the cache."""
+    for start in range(0, n, SLOT_MULTIPLE):
+        stop = smaller(start + SLOT_MULTIPLE, n)
+        for f in range(rows.shape[1]):
+            for j in range(start, stop):
+                columns[f * stride + j] = rows[j, f]
+
+
 # --- DenseBlocks ------------------------------------------------------------------------------------------
 
 
@@ -157,6 +168,8 @@ def _blocks_load(source, start, count, expansion):
     # Blocks are not long while the model grows, nor where many slots change, which takes longer then.
     if room < capacity or state[0]["n_dirty"] * MANY_CHANGES > state[0]["count"]:
         count = smaller(count, BLOCK_ROWS - start % BLOCK_ROWS)
+    elif state[0]["n_dirty"] * SOME_CHANGES > state[0]["count"]:
+        count = smaller(count, 2 * BLOCK_ROWS - start % (2 * BLOCK_ROWS))
     state[0]["n_dirty"] = state[0]["is_turned"] = 0
     _gather(source.pairing, source.X, source.order, start, count, source.block, source.norms)
     if stride != state[0]["stride"]:
@@ -167,8 +180,7 @@ def _blocks_load(source, start, count, expansion):
             row_pairs(source.pairing, source.block, i, expansion.rows, n, source.products[i * stride :], ADJACENT)
         return count
     if state[0]["is_filled"] == 0:  # once: from then on `touch` keeps the columns current
-        for j in range(n):
-            _write_column(source.columns, stride, expansion.rows, j)
+        _write_columns(source.columns, stride, expansion.rows, n)
         state[0]["is_filled"] = 1
     block_pairs(source.pairing, source.block, count, source.columns, stride, source.products)
     return count
@@ -229,8 +241,7 @@ def _columns_load(source, start, count, expansion):
     capacity = expansion.rows.shape[0]
     source.state[0]["room"] = capacity
     if source.state[0]["is_filled"] == 0:  # once: from then on `touch` keeps the columns current
-        for j in range(expansion.counts[0]["n_slots"]):
-            _write_column(source.columns, capacity, expansion.rows, j)
+        _write_columns(source.columns, capacity, expansion.rows, expansion.counts[0]["n_slots"])
         source.state[0]["is_filled"] = 1
     _gather(source.pairing, source.X, source.order, start, count, source.block, source.norms)
     return count
