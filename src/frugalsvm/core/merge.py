@@ -146,12 +146,17 @@ def _best_point_in_half(A, C, B, log_kappa):
         r = exp2_nonpositive(exponent)
         if A * r + C <= 0.0:  # opposed coefficients: nothing is gained by leaving x_n
             return 0.0
-    # Near pairs start from the tangent at kappa = 1, far ones from the side of the larger coefficient.
+    # Near pairs start from the parabola at kappa = 1, far ones from the side of the larger coefficient.
     r = 1.0 if is_near else r
     scale = 1.0 / ((A * r + 2.0 * C) * r + B)
     start = (A * r + C) * r * scale
     if is_near:
-        start += (C - 2.0 * start * (C + B)) * scale * (2.0 * start - 1.0) * log_kappa
+        # The right side as a function of ln(w), w = kappa^(2h-1): its first derivative, and the second less the first.
+        first = (C - 2.0 * start * (C + B)) * scale
+        second = -(4.0 * first * (C + B) + 2.0 * start * B) * scale
+        lean = 2.0 * start - 1.0
+        bend = 2.0 * first * first + 0.5 * (first + second) * lean
+        start += lean * log_kappa * (first + log_kappa * bend)
     low, high = 0.0, 0.5
     h = smaller(larger(start, low), high)
     for _ in range(40):
@@ -161,7 +166,7 @@ def _best_point_in_half(A, C, B, log_kappa):
         error = h - target
         slope = 1.0 + 2.0 * log_kappa * r * (2.0 * A * r + C - 2.0 * target * top) * scale
         step = error / slope
-        if slope > 0.2 and abs(step * log_kappa) < 1e-4:  # quadratic convergence: the next error is below 1e-8
+        if slope > 0.2 and abs(step * log_kappa) < 1e-5:  # quadratic convergence: the next error is below 1e-10
             return h - step
         if error < 0.0:
             low = h

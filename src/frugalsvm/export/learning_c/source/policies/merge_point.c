@@ -19,12 +19,16 @@ static double best_point_in_half(double A, double C, double B, double log_kappa)
         if (A * r + C <= 0.0) /* opposed coefficients: nothing is gained by leaving x_n */
             return 0.0;
     }
-    /* Near pairs start from the tangent at kappa = 1, far ones from the side of the larger coefficient. */
+    /* Near pairs start from the parabola at kappa = 1, far ones from the side of the larger coefficient. */
     r = is_near ? 1.0 : r;
     scale = 1.0 / ((A * r + 2.0 * C) * r + B);
     start = (A * r + C) * r * scale;
-    if (is_near)
-        start += (C - 2.0 * start * (C + B)) * scale * (2.0 * start - 1.0) * log_kappa;
+    if (is_near) {
+        const double first = (C - 2.0 * start * (C + B)) * scale;
+        const double second = -(4.0 * first * (C + B) + 2.0 * start * B) * scale;
+        const double lean = 2.0 * start - 1.0, bend = 2.0 * first * first + 0.5 * (first + second) * lean;
+        start += lean * log_kappa * (first + log_kappa * bend);
+    }
     h = start > low ? start : low;
     h = h < high ? h : high;
     for (k = 0; k < 40; ++k) {
@@ -36,7 +40,7 @@ static double best_point_in_half(double A, double C, double B, double log_kappa)
         error = h - target;
         slope = 1.0 + 2.0 * log_kappa * r * (2.0 * A * r + C - 2.0 * target * top) * scale;
         step = error / slope;
-        if (slope > 0.2 && fabs(step * log_kappa) < 1e-4) /* quadratic convergence: the next error is below 1e-8 */
+        if (slope > 0.2 && fabs(step * log_kappa) < 1e-5) /* quadratic convergence: the next error is below 1e-10 */
             return h - step;
         if (error < 0.0)
             low = h;
