@@ -11,7 +11,7 @@ itself is that of the estimator, and whoever asks or teaches it holds the lock o
 
 from contextlib import nullcontext
 from math import isfinite
-from operator import attrgetter
+from operator import attrgetter, is_
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -107,6 +107,7 @@ class RowPath:
         self._settings_of = attrgetter(*sorted(names))
         self._settings = self._settings_of(estimator)
         self._state = estimator.state
+        self._attributes: list[Any] = []  # of the estimator, when it was looked at last
         learners = estimator.learners
         rows = learners[0].expansion.rows
         shape, dtype = rows.shape, rows.dtype
@@ -123,7 +124,8 @@ class RowPath:
         if self._origin_at is not None:
             self._limit = min(self._limit, far_limit(estimator.kernel_, dtype))
         self._learners = [self._to_learn(learner) for learner in learners]
-        self._n_seen = self._counts[0]["n_seen"]
+        self._note_counts()
+        self._n_seen = self._n_learned()
         self._experts: Any = getattr(estimator, "experts", None)
         self._vote: tuple[Any, _Question] | None = None
         self._scoring: _Scoring | None = None
@@ -145,13 +147,31 @@ class RowPath:
     def _counts(self):
         return self._learners[0].expansion.counts
 
+    def _note_counts(self):
+        self._counts_seen = self._counts["n_seen"]
+
+    def _n_learned(self) -> int:
+        """How many rows the model has seen; to take that out of a record takes three times as long."""
+        return self._counts_seen.item()
+
     def is_current(self, estimator, scaler) -> bool:
         """Whether this is still the way for the estimator: it may have been fitted again, or been given parameters."""
+        same = estimator is self._estimator and scaler is self._scaler
+        if not same or (scaler is not None and scaler.scale_ is not self._scale):
+            return False
+        attributes = vars(estimator)
+        # The very same objects as last time, most often: the rest takes three times as long to compare.
+        if len(attributes) == len(self._attributes) and all(map(is_, attributes.values(), self._attributes)):
+            return True
+        if not self._fits(estimator):
+            return False
+        self._attributes = list(attributes.values())
+        return True
+
+    def _fits(self, estimator) -> bool:
+        """Whether what it takes from the estimator is there still."""
         return (
-            estimator is self._estimator
-            and scaler is self._scaler
-            and (scaler is None or scaler.scale_ is self._scale)
-            and getattr(estimator, "classes_", None) is self._classes
+            getattr(estimator, "classes_", None) is self._classes
             and estimator.origin_ is self._origin_at
             and estimator.metric_part_ is self._metric
             and getattr(estimator, "metric", None) is self._given_metric
@@ -259,7 +279,7 @@ class RowPath:
                 code, parts, source, block_rows, expansion, work = learner
                 if code(parts, source, self._label, self._weights, 0, block_rows, expansion, work) == 0:
                     self._learn_and_grow(k)
-        self._n_seen = self._counts[0]["n_seen"]
+        self._n_seen = self._n_learned()
         self._after_learning()
         return True
 
@@ -281,10 +301,10 @@ class RowPath:
 
     def _renew_columns(self):
         """Batches may have been learned in between."""
-        if self._counts[0]["n_seen"] != self._n_seen:
+        if self._n_learned() != self._n_seen:
             for learner in self._learners:
                 learner.source.state[0]["is_filled"] = 0
-            self._n_seen = self._counts[0]["n_seen"]
+            self._n_seen = self._n_learned()
 
     def _learn_and_grow(self, k):
         """Without a budget, a full store is exchanged for a larger one."""
@@ -293,6 +313,7 @@ class RowPath:
         learner = Learner(prepared.parts, prepared.expansion).learn(self._matrix, self._label, weights, FIRST)
         self._estimator.set_learner(k, learner)
         self._learners[k] = self._to_learn(learner)
+        self._note_counts()
         self._scoring = self._vote = None  # they have the rows of the smaller store
 
     def scores(self, x) -> np.ndarray | None:
@@ -301,14 +322,13 @@ class RowPath:
             return None
         if self._experts is not None:
             return self._vote_of_experts()
-        n_seen = self._counts[0]["n_seen"]
+        n_seen = self._n_learned()
         if self._scoring is None or n_seen != self._scored_at:
             self._scoring = self._to_score()
             self._scored_at = n_seen
         code, scoring, _ = self._scoring
         scoring.next_row[0] = scoring.n_scored[0] = 0
-        with self._threads():
-            code(scoring, 0, 1)
+        code(scoring, 0, 1)  # which makes no product that several threads would share
         return scoring.out[0]
 
     def _vote_of_experts(self):
@@ -386,7 +406,7 @@ class NoveltyPath(RowPath):
         """There is none."""
 
     def _renew_columns(self):
-        if self._counts[0]["n_seen"] != self._n_seen:
+        if self._n_learned() != self._n_seen:
             self._take_threshold()
         super()._renew_columns()
 
