@@ -25,7 +25,7 @@ from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.core.dense_scores import DenseScoring, new_scoring, new_vectors, refreshed, score_some
 from frugalsvm.core.expansion import Expansion
 from frugalsvm.core.metric import Directions
-from frugalsvm.core.origin import far_limit
+from frugalsvm.core.origin import SURELY, far_limit, followed
 from frugalsvm.core.sources import new_source, rows_at_a_time
 from frugalsvm.core.workspace import new_workspace
 from frugalsvm.estimators.bsgd_one_class import BSGDOneClassSVM
@@ -80,8 +80,6 @@ def row_path_for(estimator, scaler):
         return None
     if kind is RowPath and (estimator.class_weight is not None or len(estimator.classes_) < 2):
         return None
-    if estimator.origin_ is not None and estimator.origin_.n_far > 0:  # it may move: that takes all checks
-        return None
     estimator.check_parameters()
     with _PREPARING:
         prepare_to_learn(estimator)
@@ -120,9 +118,8 @@ class RowPath:
         self._read_metric()
         self._origin_at = estimator.origin_
         self._origin = None if self._origin_at is None or self._origin_at.is_zero else self._origin_at.point
-        self._limit = np.finfo(dtype).max / 4
-        if self._origin_at is not None:
-            self._limit = min(self._limit, far_limit(estimator.kernel_, dtype))
+        self._limit, self._square = np.finfo(dtype).max / 4, 0.0
+        self._near = SURELY * far_limit(estimator.kernel_, dtype)
         self._learners = [self._to_learn(learner) for learner in learners]
         self._note_counts()
         self._n_seen = self._n_learned()
@@ -172,12 +169,20 @@ class RowPath:
         """Whether what it takes from the estimator is there still."""
         return (
             getattr(estimator, "classes_", None) is self._classes
-            and estimator.origin_ is self._origin_at
+            and self._is_origin(estimator.origin_)
             and estimator.metric_part_ is self._metric
             and getattr(estimator, "metric", None) is self._given_metric
             and estimator.state is self._state
             and self._settings_of(estimator) == self._settings
         )
+
+    def _is_origin(self, origin) -> bool:
+        """Whether an origin is where that of the path is; from then on it is that of the path."""
+        known = self._origin_at
+        if origin is not known and (None in (origin, known) or not np.array_equal(origin.point, known.point)):
+            return False
+        self._origin_at = origin
+        return True
 
     def _read_scaler(self):
         scaler: Any = self._scaler
@@ -232,8 +237,20 @@ class RowPath:
                 row[:] = np.subtract(seen, origin)
             elif seen is not row:
                 row[:] = seen
-        # Neither NaN nor infinite, nor so far from the origin that it may have to move.
-        return float(row.dot(row)) <= self._limit
+        self._square = float(row.dot(row))
+        return self._square <= self._limit  # neither NaN nor infinite
+
+    def _stays(self) -> bool:
+        """Whether the origin stays where it is with the row at hand, which is counted if it is far from it."""
+        origin = self._origin_at
+        if origin is None or (self._square <= self._near and origin.n_far == 0):
+            return True
+        after, shift = followed(origin, self._matrix, self._estimator.kernel_, self._row.dtype)
+        if shift is not None:
+            return False
+        self._estimator.keep_origin(after)
+        self._origin_at = after
+        return True
 
     def _scale_to(self, scaled, x) -> bool:
         """Write a row, scaled if there is a scaler; whether it may be a good one."""
@@ -270,7 +287,7 @@ class RowPath:
 
     def learn(self, x, y) -> bool:
         """Learn a row; False if it was not, and must be learned with all checks."""
-        if not self._takes(y) or not self._load(x):
+        if not self._takes(y) or not self._load(x) or not self._stays():
             return False
         self._renew_columns()
         with exclusively(self._estimator), self._threads():
