@@ -266,7 +266,7 @@ class RowPath:
             clipped = np.minimum(np.maximum(clipped, self._least, out=self._size), self._most, out=self._size)
             if self._room is not None:
                 clipped = softened(self._distance, clipped, self._room)
-        np.divide(clipped, self._scale, out=scaled, casting="unsafe")
+        scaled[:] = np.divide(clipped, self._scale, out=self._size)  # to cast in one step takes longer
         return True
 
     def _mapped_from(self, scaled):
