@@ -119,7 +119,8 @@ class _LimitedTo:
     """Context in which matrix products use a number of threads; `threadpoolctl` takes as long as some rows to learn."""
 
     def __init__(self, count: int):
-        self._count, self._changed = count, []
+        self._count = count
+        self._changed: list[tuple[Any, int]] = []
 
     def __enter__(self) -> None:
         before = [(library, library.get_num_threads()) for library in _blas_libraries()]
