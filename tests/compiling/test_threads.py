@@ -3,7 +3,6 @@
 import os
 import threading
 import time
-from types import SimpleNamespace
 
 import pytest
 
@@ -138,10 +137,25 @@ def test_blocks_are_whole_numbers_of_steps():
     ("n_jobs", "work", "expected"), [(4, 1e6, 1), (4, 9e6, 2), (4, 1e9, 4), (1, 1e9, 1), (None, 1e9, 1), (3, None, 3)]
 )
 def test_products_use_as_many_threads_as_pay(monkeypatch, n_jobs, work, expected):
-    used = []
+    library = _Library(7)
     monkeypatch.setattr(threads, "WORTH_A_THREAD", 4e6)
-    monkeypatch.setattr(
-        threads, "_thread_controller", lambda: SimpleNamespace(limit=lambda limits, user_api: used.append(limits))
-    )
-    blas_threads(n_jobs) if work is None else blas_threads(n_jobs, work)
-    assert used == [expected]
+    monkeypatch.setattr(threads, "_blas_libraries", lambda: [library])
+    with blas_threads(n_jobs) if work is None else blas_threads(n_jobs, work):
+        assert library.get_num_threads() == expected
+        with blas_threads(n_jobs) if work is None else blas_threads(n_jobs, work):
+            assert library.get_num_threads() == expected
+        assert library.get_num_threads() == expected
+    assert library.get_num_threads() == 7
+
+
+class _Library:
+    """What is used of a library of matrix products."""
+
+    def __init__(self, count):
+        self._count = count
+
+    def get_num_threads(self):
+        return self._count
+
+    def set_num_threads(self, count):
+        self._count = count

@@ -11,10 +11,12 @@ from frugalsvm.core.expansion import padded
 from frugalsvm.core.kernels import RBF, kernel_row
 from frugalsvm.core.losses import BinaryHinge, MulticlassHinge
 from frugalsvm.core.merge import (
+    FLAT,
     best_partner,
     best_point,
     between,
     degradation,
+    gap,
     least_winning_kappa,
     log_kernel_value,
     lower_bound,
@@ -193,6 +195,17 @@ class TestBounds:
         least = least_degradation(1.0, cosine * np.sqrt(ratio), ratio, np.log(self.KAPPA))
         assert np.all(self.bounds(ratio, cosine) > 0.85 * least - 1e-14)
 
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    def test_the_quick_bound_is_below_it(self, dtype):
+        ratios, kappa = self.RATIOS[:, None], self.KAPPA.astype(dtype)
+        gaps = np.empty(len(kappa))
+        find_gaps(kappa, dtype(1.0), dtype(FLAT), gaps)
+        quick = 2.0 * np.square(gaps * np.sqrt(ratios) / (1.0 + np.sqrt(ratios)))
+        least = least_degradation(1.0, np.sqrt(ratios), ratios, np.log(kappa.astype(np.float64)))
+        assert np.all(quick <= least * (1 + 1e-5) + 1e-14)
+        near = kappa > 0.8
+        assert np.all(quick[0, near] > 0.4 * least[0, near] - 1e-14)  # a bound of zero would be true, and useless
+
     def test_no_farther_vector_wins(self):
         """Below the least winning kappa, no sizes and no cosine lose less than what the search has already."""
         losses = np.linspace(0.001, 0.999, 200)
@@ -210,6 +223,12 @@ class TestBounds:
         kappa = np.empty(2)
         winning_kappas(np.array([1.0, 1.5]), kappa)
         assert not kappa.any()
+
+
+@entry
+def find_gaps(kappa, one, flat, out):
+    for i in range(kappa.size):
+        out[i] = gap(kappa[i], one, flat)
 
 
 @entry

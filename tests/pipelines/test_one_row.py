@@ -5,6 +5,7 @@ import pickle
 import joblib
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from frugalsvm import BSGDClassifier, BSGDOneClassSVM, BSGDRegressor, BudgetedPerceptron
 from frugalsvm.pipelines import StreamingScaler, StreamPipeline
@@ -250,3 +251,43 @@ def test_scores_of_single_rows_of_a_detector():
         for i in range(5):
             assert model.score_samples_one_row(X[i]) == model.score_samples(X[i : i + 1])[0]
             assert model.decision_function_one_row(X[i]) == model.decision_function(X[i : i + 1])
+
+
+@pytest.mark.parametrize("estimator", [BSGD, BSGDRegressor(budget=20)], ids=["classifier", "regressor"])
+def test_far_rows_are_counted_and_followed_as_in_batches(estimator):
+    """With a narrow kernel half of the rows are far. Runs of far ones move the origin, unless they are everywhere."""
+    rng = np.random.default_rng(5)
+    wide, far = rng.normal(0.0, 2.0, (100, 4)), 50.0 + rng.normal(size=(110, 4))
+    X = np.concatenate([wide, rng.normal(0.0, 9.0, (45, 4)), far[:25], wide[:30], far[25:], wide[30:60]])
+    X, y = X.astype(np.float32), (rng.random(len(X)) < 0.5).astype(int)
+    model = clone(estimator).set_params(gamma=5.0)
+    fast, slow = (StreamPipeline(model, scale=False, warmup_rows=50) for _ in range(2))
+    paths, counts = set(), []
+    for i in range(len(X)):
+        fast.learn_one_row(X[i], y[i])
+        slow.partial_fit(X[i : i + 1], y[i : i + 1])
+        if i < 60:
+            continue
+        for one, other in zip(fast.estimator_.origin_, slow.estimator_.origin_, strict=True):
+            np.testing.assert_array_equal(one, other)
+        assert fast.predict_one_row(X[i]) == slow.predict(X[i : i + 1])[0]
+        counts.append(slow.estimator_.origin_.n_far)
+        if i < 200:
+            paths.add(id(fast._row_path()))
+    assert max(counts) > 25
+    assert counts.count(0) > 50
+    assert not slow.estimator_.origin_.is_zero
+    assert len(paths) == 1  # nothing was prepared again
+    np.testing.assert_array_equal(fast.estimator_.support_vectors_, slow.estimator_.support_vectors_)
+    np.testing.assert_array_equal(fast.estimator_.dual_coef_, slow.estimator_.dual_coef_)
+
+
+def test_far_rows_are_predicted_like_others():
+    rng = np.random.default_rng(6)
+    X, y = rng.normal(0.0, 2.0, (200, 4)).astype(np.float32), rng.integers(2, size=200)
+    model = StreamPipeline(clone(BSGD).set_params(gamma=5.0), scale=False, warmup_rows=50).partial_fit(X, y)
+    far = np.full(4, 30.0, np.float32)
+    assert model._row_path().scores(far) is not None
+    assert model.predict_one_row(far) == model.predict(far[None])[0]
+    with pytest.raises(ValueError, match=r"infinity|too large|too far"):
+        model.predict_one_row(np.full(4, np.inf, np.float32))

@@ -111,8 +111,26 @@ def _is_task_of_dask() -> bool:
 
 
 @cache
-def _thread_controller() -> ThreadpoolController:
-    return ThreadpoolController()
+def _blas_libraries() -> list[Any]:
+    return ThreadpoolController().select(user_api="blas").lib_controllers
+
+
+class _LimitedTo:
+    """Context in which matrix products use a number of threads; `threadpoolctl` takes as long as some rows to learn."""
+
+    def __init__(self, count: int):
+        self._count = count
+        self._changed: list[tuple[Any, int]] = []
+
+    def __enter__(self) -> None:
+        before = [(library, library.get_num_threads()) for library in _blas_libraries()]
+        self._changed = [(library, n) for library, n in before if n != self._count]
+        for library, _ in self._changed:
+            library.set_num_threads(self._count)
+
+    def __exit__(self, *_: Any) -> None:
+        for library, n in self._changed:
+            library.set_num_threads(n)
 
 
 def blas_threads(n_jobs, work: float = math.inf):
@@ -121,7 +139,7 @@ def blas_threads(n_jobs, work: float = math.inf):
     With ``work``, the number of multiplications in a product, they use as many as pay and no more.
     """
     count = max(1, min(thread_count(n_jobs), work // WORTH_A_THREAD))
-    return _thread_controller().limit(limits=int(count), user_api="blas")
+    return _LimitedTo(int(count))
 
 
 def row_blocks(n_rows: int, n_threads: int, least: int = 1, most: int | None = None, step: int = 1) -> list[slice]:

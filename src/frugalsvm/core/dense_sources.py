@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm.compiling.functions import compiled, smaller
-from frugalsvm.core.expansion import whole_groups
+from frugalsvm.compiling.functions import compiled, separate, smaller
+from frugalsvm.core.expansion import SLOT_MULTIPLE, padded, whole_groups
 from frugalsvm.core.fastmath import ADJACENT, copy_row
 from frugalsvm.core.lookahead import (
     BLOCK_ROWS,
@@ -38,9 +38,11 @@ __all__ = [
 ]
 
 FEW_FEATURES = 8  # up to here DenseColumns is faster than DenseBlocks
+SOME_FEATURES = 64  # up to here, products of a slot with the rows of a block come feature by feature
 ODD_SLOTS = 8  # between the products of two rows
 FEW_ROWS = 16  # for fewer, transposing the support vectors takes longer than the products
-MANY_CHANGES = 2  # a block is long if at most one slot changed for every two examples of the one before it
+MANY_CHANGES = 2  # a block is short if more than one slot changed for every two examples of the one before it
+SOME_CHANGES = 8  # and not long if more than one changed for every eight
 _LARGE = 2**10  # values of all support vectors for each row of a block
 _MOST_PRODUCTS = 2**18  # of a block with all slots
 
@@ -51,6 +53,8 @@ class DenseBlocks(NamedTuple):
     order: np.ndarray  # the sequence in which examples are taken
     block: np.ndarray  # (block_rows, n_features) the examples at hand
     norms: np.ndarray  # (block_rows,) and their norms, see `row_norm`
+    turned: np.ndarray  # the examples feature by feature, where there are few features: `touch` uses them
+    column: np.ndarray  # (block_rows,) products of the examples with a slot
     columns: np.ndarray  # the support vectors, transposed, ``stride`` to a feature
     products: np.ndarray  # products of the examples with the slots, ``stride`` to a row
     state: np.ndarray
@@ -90,6 +94,8 @@ def new_dense_source(pairing, X, order, expansion, block_rows):
         order,
         block=np.zeros((block_rows, n_features), X.dtype),
         norms=np.zeros(block_rows, X.dtype),
+        turned=np.zeros(padded(block_rows) * n_features if n_features <= SOME_FEATURES else 0, X.dtype),
+        column=np.zeros(padded(block_rows), X.dtype),
         columns=np.zeros(n_features * (capacity + ODD_SLOTS), X.dtype),
         products=np.zeros(block_rows * (capacity + ODD_SLOTS), X.dtype),
         state=np.zeros(1, SOURCE_STATE),
@@ -137,6 +143,16 @@ def _write_column(columns, stride, rows, slot):
         columns[f * stride + slot] = rows[slot, f]
 
 
+@compiled
+def _write_columns(columns, stride, rows, n):
+    """The first n slots, some at a time: values that are neighbors in a column share a line of the cache."""
+    for start in range(0, n, SLOT_MULTIPLE):
+        stop = smaller(start + SLOT_MULTIPLE, n)
+        for f in range(rows.shape[1]):
+            for j in range(start, stop):
+                columns[f * stride + j] = rows[j, f]
+
+
 # --- DenseBlocks ------------------------------------------------------------------------------------------
 
 
@@ -152,7 +168,9 @@ def _blocks_load(source, start, count, expansion):
     # Blocks are not long while the model grows, nor where many slots change, which takes longer then.
     if room < capacity or state[0]["n_dirty"] * MANY_CHANGES > state[0]["count"]:
         count = smaller(count, BLOCK_ROWS - start % BLOCK_ROWS)
-    state[0]["n_dirty"] = 0
+    elif state[0]["n_dirty"] * SOME_CHANGES > state[0]["count"]:
+        count = smaller(count, 2 * BLOCK_ROWS - start % (2 * BLOCK_ROWS))
+    state[0]["n_dirty"] = state[0]["is_turned"] = 0
     _gather(source.pairing, source.X, source.order, start, count, source.block, source.norms)
     if stride != state[0]["stride"]:
         state[0]["is_filled"] = 0
@@ -162,8 +180,7 @@ def _blocks_load(source, start, count, expansion):
             row_pairs(source.pairing, source.block, i, expansion.rows, n, source.products[i * stride :], ADJACENT)
         return count
     if state[0]["is_filled"] == 0:  # once: from then on `touch` keeps the columns current
-        for j in range(n):
-            _write_column(source.columns, stride, expansion.rows, j)
+        _write_columns(source.columns, stride, expansion.rows, n)
         state[0]["is_filled"] = 1
     block_pairs(source.pairing, source.block, count, source.columns, stride, source.products)
     return count
@@ -178,11 +195,32 @@ def _blocks_products_row(source, i, expansion):
 @touch.implement(DenseBlocks, inline=False)
 def _blocks_touch(source, slot, expansion):
     source.state[0]["n_dirty"] += 1
-    stride, row = source.state[0]["stride"], source.state[0]["row"] // 4 * 4  # whole groups of four, as in other blocks
-    column = source.products[row * stride + slot :]
-    row_pairs(source.pairing, expansion.rows, slot, source.block[row:], source.state[0]["count"] - row, column, stride)
+    stride, row, count = source.state[0]["stride"], source.state[0]["row"], source.state[0]["count"]
+    if source.turned.size > 0:
+        _products_by_features(source, slot, expansion)
+    else:
+        row = row // 4 * 4  # whole groups of four, as in other blocks
+        column = source.products[row * stride + slot :]
+        row_pairs(source.pairing, expansion.rows, slot, source.block[row:], count - row, column, stride)
     if source.state[0]["is_filled"] == 1:
         _write_column(source.columns, stride, expansion.rows, slot)
+
+
+@separate
+def _products_by_features(source, slot, expansion):
+    """Products of a slot with the rows of the block from the one at hand on, many rows at a time."""
+    state, between, n_features = source.state, source.column.size, source.block.shape[1]
+    if state[0]["is_turned"] == 0:
+        for i in range(state[0]["row"], state[0]["count"]):
+            for f in range(n_features):
+                source.turned[f * between + i] = source.block[i, f]
+        state[0]["is_turned"] = 1
+    row = state[0]["row"] // SLOT_MULTIPLE * SLOT_MULTIPLE  # whole groups, as in other blocks
+    n = whole_groups(state[0]["count"]) - row
+    column_pairs(source.pairing, expansion.rows, slot, source.turned[row:], between, source.column, n)
+    at, stride = row * state[0]["stride"] + slot, state[0]["stride"]
+    for i in range(state[0]["count"] - row):
+        source.products[at + i * stride] = source.column[i]
 
 
 @slot_products.implement(DenseBlocks)
@@ -203,8 +241,7 @@ def _columns_load(source, start, count, expansion):
     capacity = expansion.rows.shape[0]
     source.state[0]["room"] = capacity
     if source.state[0]["is_filled"] == 0:  # once: from then on `touch` keeps the columns current
-        for j in range(expansion.counts[0]["n_slots"]):
-            _write_column(source.columns, capacity, expansion.rows, j)
+        _write_columns(source.columns, capacity, expansion.rows, expansion.counts[0]["n_slots"])
         source.state[0]["is_filled"] = 1
     _gather(source.pairing, source.X, source.order, start, count, source.block, source.norms)
     return count

@@ -22,6 +22,7 @@ from frugalsvm.core.records import float_record, integer_record
 __all__ = [
     "COUNTS",
     "SCALARS",
+    "SLOT_MULTIPLE",
     "Expansion",
     "averaged_coefficients",
     "averaging",

@@ -42,9 +42,9 @@ LONG_BLOCK_ROWS = 256  # for the sources that work column by column
 
 # What sources remember: where the loaded block starts, how many examples it has and which is at hand, how many slots it
 # has room for (`at_start` were in use when it began) and from one row of products to the next; changed slots; packed
-# features, whether they were packed, and whether all are, once, and kept current.
+# features, whether they were packed, and whether all are, once, and kept current; whether the block was turned.
 SOURCE_STATE = integer_record(
-    "start", "count", "row", "room", "stride", "at_start", "n_dirty", "n_packed", "is_filled", "is_whole"
+    "start", "count", "row", "room", "stride", "at_start", "n_dirty", "n_packed", "is_filled", "is_whole", "is_turned"
 )
 
 

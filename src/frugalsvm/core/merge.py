@@ -37,6 +37,14 @@ function minus a maximum of linear ones). With ``u = sqrt(kappa)``, ``x = 1 - u`
 The nearest aligned candidate is scored first. For the others s = 0 and c = 1 give the least kappa that can still
 win, found by one comparison; those that pass are bounded, and scored exactly only if their bound does not exceed
 the best score.
+
+With one output, and near vectors, most often none can win. A weaker bound, without roots and divisions, says so for all
+of them in one vectorized pass,
+
+    degradation / A  >=  2 (g r / (1+r))^2,      g = (1 - kappa) (0.7 + 0.3 kappa)
+
+(on the same grid), so that j cannot win against the loss l of the first one if ``|a_j| (g - t) > t |a_m|`` with
+``t = sqrt(l / 2A)``.
 """
 
 import numpy as np
@@ -50,7 +58,6 @@ from frugalsvm.core.fastmath import (
     below_one,
     exp2_nonpositive,
     first_argmax,
-    first_at_least,
     next_at_least,
 )
 from frugalsvm.core.losses import BinaryHinge, MulticlassHinge
@@ -58,10 +65,12 @@ from frugalsvm.core.one_class import OneClass
 from frugalsvm.core.residuals import Residual, Residuals
 
 __all__ = [
+    "FLAT",
     "best_partner",
     "best_point",
     "between",
     "degradation",
+    "gap",
     "least_winning_kappa",
     "log_kernel_value",
     "lower_bound",
@@ -70,8 +79,12 @@ __all__ = [
 
 _E_MINUS_1 = _ROOT_E_MINUS_2 = 0.36787944117144233
 _E_MINUS_2 = 0.1353352832366127
+_FAR = -1.5  # logarithms of kernel values
 _SAME_SIZE = 1.0 + 1e-9  # up to here, of two equal maxima the one nearer to x_n is taken
 _SLACK = 1.0 + 1e-4  # bounds may be computed from float32 numbers
+FLAT = 0.7  # see `gap`
+_NEAR = 0.1  # of relative losses: beyond it, there are most often candidates that have to be looked at
+_NOWHERE = np.int32(2**31 - 1)
 _OUT = -1.0  # the closeness of a slot that is no candidate
 
 
@@ -91,6 +104,12 @@ def lower_bound(kappa, size_ratio, cosine):
         return parallel
     orthogonal = 2.0 * x if kappa >= _E_MINUS_1 else 1.0 - kappa * kappa - 4.25 * kappa * kappa * kappa * u
     return cosine * parallel + (1.0 - cosine) * orthogonal
+
+
+@inlined
+def gap(kappa, one, flat):
+    """``g`` of the quick bound, see the header; with a 1 and `FLAT` of the type of ``kappa``."""
+    return (one - kappa) * (flat + (one - flat) * kappa)
 
 
 @compiled
@@ -122,26 +141,37 @@ def best_point(A, C, B, log_kappa):
 def _best_point_in_half(A, C, B, log_kappa):
     """``best_point`` for A <= B: Newton's method inside the bracket [0, 1/2], with ``r = 1/w <= 1``."""
     exponent = log_kappa * LOG2E
-    r = exp2_nonpositive(exponent)
-    if A * r + C <= 0.0:  # opposed coefficients: nothing is gained by leaving x_n
-        return 0.0
-    # Near pairs start from the solution for kappa = 1, far ones from the side of the larger coefficient.
-    start = (A + C) / (A + 2.0 * C + B) if log_kappa > -1.5 else (A * r + C) * r / ((A * r + 2.0 * C) * r + B)
+    is_near, r = log_kappa > _FAR, 1.0
+    if C <= 0.0 or not is_near:
+        r = exp2_nonpositive(exponent)
+        if A * r + C <= 0.0:  # opposed coefficients: nothing is gained by leaving x_n
+            return 0.0
+    # Near pairs start from the parabola at kappa = 1, far ones from the side of the larger coefficient.
+    r = 1.0 if is_near else r
+    scale = 1.0 / ((A * r + 2.0 * C) * r + B)
+    start = (A * r + C) * r * scale
+    if is_near:
+        # The right side as a function of ln(w), w = kappa^(2h-1): its first derivative, and the second less the first.
+        first = (C - 2.0 * start * (C + B)) * scale
+        second = -(4.0 * first * (C + B) + 2.0 * start * B) * scale
+        lean = 2.0 * start - 1.0
+        bend = 2.0 * first * first + 0.5 * (first + second) * lean
+        start += lean * log_kappa * (first + log_kappa * bend)
     low, high = 0.0, 0.5
-    h = smaller(start, high)
+    h = smaller(larger(start, low), high)
     for _ in range(40):
         r = exp2_nonpositive(exponent * (1.0 - 2.0 * h))
-        bottom = (A * r + 2.0 * C) * r + B
-        target = (A * r + C) * r / bottom
+        top, scale = A * r + C, 1.0 / ((A * r + 2.0 * C) * r + B)
+        target = top * r * scale
         error = h - target
+        slope = 1.0 + 2.0 * log_kappa * r * (2.0 * A * r + C - 2.0 * target * top) * scale
+        step = error / slope
+        if slope > 0.2 and abs(step * log_kappa) < 1e-5:  # quadratic convergence: the next error is below 1e-10
+            return h - step
         if error < 0.0:
             low = h
         else:
             high = h
-        slope = 1.0 + 2.0 * log_kappa * r * (2.0 * A * r + C - 2.0 * target * (A * r + C)) / bottom
-        step = error / slope
-        if slope > 0.2 and abs(step) < 1e-6:  # quadratic convergence: the next error is about the square
-            return h - step
         new_h = h - step
         if slope <= 0.0 or new_h < low or new_h > high:
             new_h = 0.5 * (low + high)
@@ -216,13 +246,15 @@ def _overlap(coef, n_outputs, m, j):
 
 
 @inlined
-def _search(loss, n_outputs, coef, sizes, kernel_values, m, n_slots, overlaps, closeness, first):
+def _search(loss, n_outputs, coef, weights, sizes, kernel_values, m, n_slots, overlaps, closeness, first):
     """Score ``first``, then whoever might be better."""
     A = sizes[m]
     best = first
     best_h, least = _score(_overlap(coef, n_outputs, m, first), sizes, kernel_values, m, first)
     reach = closeness.dtype.type(least_winning_kappa(least / A) / _SLACK)
     closeness[first] = _OUT
+    if least < _NEAR * A and not _another_may_win(loss, weights, m, n_slots, closeness, least / A):
+        return best, best_h, least
     for start in range(0, n_slots, CHUNK):
         chunk, size = closeness[start:], smaller(CHUNK, n_slots - start)
         place = next_at_least(chunk, reach, FIRST_INDEX, size)
@@ -237,6 +269,26 @@ def _search(loss, n_outputs, coef, sizes, kernel_values, m, n_slots, overlaps, c
                     reach = closeness.dtype.type(least_winning_kappa(least / A) / _SLACK)
             place = next_at_least(chunk, reach, np.int32(place + 1), size)
     return best, best_h, least
+
+
+@generic
+def _another_may_win(loss, weights, m, n_slots, closeness, relative_loss):
+    """Whether a candidate might lose less than ``relative_loss``, by a bound that is quick for all of them at once."""
+
+
+@_another_may_win.implement(BinaryHinge, OneClass, Residual)
+def _another_may_win_one_output(loss, weights, m, n_slots, closeness, relative_loss):
+    one, flat = closeness.dtype.type(1.0), closeness.dtype.type(FLAT)
+    reach = closeness.dtype.type(np.sqrt(0.5 * relative_loss) * _SLACK)
+    least = abs(weights[0, 0]) * (gap(closeness[0], one, flat) - reach)
+    for j in range(n_slots):
+        least = smaller(least, abs(weights[0, j]) * (gap(closeness[j], one, flat) - reach))
+    return least <= reach * abs(weights[0, m])
+
+
+@_another_may_win.implement(MulticlassHinge, Residuals, Experts)
+def _another_may_win_many_outputs(loss, weights, m, n_slots, closeness, relative_loss):
+    return True
 
 
 @_rough_cosine.implement(BinaryHinge, OneClass, Residual)
@@ -255,7 +307,16 @@ def _candidates_one_output(loss, coef, weights, sizes, kernel_values, m, n_slots
         closeness[j] = here
         nearest = larger(nearest, here)
     kernel_values[m] = own
-    return first_at_least(closeness, nearest, n_slots)
+    return _first_of(closeness, nearest, n_slots)
+
+
+@compiled
+def _first_of(closeness, nearest, n_slots):
+    """The first slot that is as near as the nearest."""
+    found = _NOWHERE
+    for j in range(n_slots):
+        found = smaller(found, np.int32(j) if closeness[j] >= nearest else _NOWHERE)
+    return np.int64(found)
 
 
 @best_partner.implement(BinaryHinge, OneClass, Residual)
@@ -264,7 +325,9 @@ def _best_partner_one_output(loss, coef, weights, sizes, kernel_values, m, n_slo
     if closeness[first] < 0.0:
         best, best_h, least = _nearest_of_other_sign(sizes[m], kernel_values, m, n_slots)
     else:
-        best, best_h, least = _search(loss, 1, coef, sizes, kernel_values, m, n_slots, overlaps, closeness, first)
+        best, best_h, least = _search(
+            loss, 1, coef, weights, sizes, kernel_values, m, n_slots, overlaps, closeness, first
+        )
     return best, best_h, least
 
 
@@ -311,4 +374,4 @@ def _candidates_many_outputs(loss, coef, weights, sizes, kernel_values, m, n_slo
 @best_partner.implement(MulticlassHinge, Residuals, Experts)
 def _best_partner_many_outputs(loss, coef, weights, sizes, kernel_values, m, n_slots, overlaps, closeness):
     first = _candidates(loss, coef, weights, sizes, kernel_values, m, n_slots, overlaps, closeness)
-    return _search(loss, loss.n_outputs, coef, sizes, kernel_values, m, n_slots, overlaps, closeness, first)
+    return _search(loss, loss.n_outputs, coef, weights, sizes, kernel_values, m, n_slots, overlaps, closeness, first)

@@ -22,6 +22,7 @@ from frugalsvm.core.moments import moments_of
 
 __all__ = [
     "FAR_ROWS",
+    "SURELY",
     "Origin",
     "cancellation",
     "far_limit",
@@ -41,7 +42,7 @@ FAR_ROWS = 32  # rows in a row that are no outliers
 FAR_SPREADS = 16  # squared distance to an origin, in units of the squared spread, from which another one helps
 COARSE = 1e-3  # rounding errors of features, in standard deviations, of which users should know
 BLOCK_ROWS = 2**14
-_SURELY = 0.9  # of a limit: rounding errors of sums in float32 are less than the rest
+SURELY = 0.9  # of a limit: rounding errors of sums in float32 are less than the rest
 
 
 @stored("origin")
@@ -128,7 +129,7 @@ def followed(origin: Origin, X, kernel, dtype) -> tuple[Origin, np.ndarray | Non
     limit, near = far_limit(kernel, dtype), origin if origin.n_far == 0 else origin_at(origin.point)
     if X.dtype == np.float32:  # nearly always all are near, and this takes a fraction of the time of float64
         with np.errstate(over="ignore", invalid="ignore"):
-            if (np.einsum("ij,ij->i", X, X) <= _SURELY * limit).all():
+            if (np.einsum("ij,ij->i", X, X) <= SURELY * limit).all():
                 return near, None
     norms = np.einsum("ij,ij->i", X, X, dtype=np.float64)
     is_far = norms > limit

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.multiclass import unique_labels
-from sklearn.utils.validation import column_or_1d
 
 from frugalsvm._locks import shared
 from frugalsvm.arrays.namespace import arrays_on, on_host
@@ -27,6 +26,7 @@ from frugalsvm.estimators.validation import (
     check_count,
     check_two_classes,
     classes_in,
+    column_of,
     encoded_labels,
     example_weights,
 )
@@ -123,7 +123,7 @@ class ScoreClassifier(CalibratedClassifier, Fits):
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         X = self._new_rows(X, self._first_dtype) if reset else self._known_rows(X, self._dtype)
-        y = column_or_1d(on_host(y), warn=True)
+        y = column_of(on_host(y))
         if X.shape[0] != y.shape[0]:
             raise ValueError(
                 f"X has {X.shape[0]} rows, but y has {y.shape[0]} labels: inconsistent numbers of samples."

@@ -147,6 +147,10 @@ class KernelEstimator(KernelParameters, CallbackSupport, ThreadSafe, BaseEstimat
         """What rows are relative to before the kernel sees them (`frugalsvm.core.origin`); None stays zero."""
         return self._origin
 
+    def keep_origin(self, origin: Origin) -> None:
+        """Take an origin at the same point, which has counted rows far from it: see `followed`."""
+        self._origin = origin
+
     @property
     def metric_(self) -> np.ndarray | None:
         """What rows are multiplied by before the kernel sees them; None without a metric.

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import check_array, compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_n_features, _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_n_features, _check_sample_weight, column_or_1d, validate_data
 
 from frugalsvm.arrays.namespace import is_torch
 from frugalsvm.arrays.tensors import moments_of_tensor
@@ -30,6 +30,7 @@ __all__ = [
     "check_positive",
     "check_two_classes",
     "classes_in",
+    "column_of",
     "distinct_labels",
     "encoded_labels",
     "example_weights",
@@ -130,6 +131,9 @@ def validated_rows(
     if dtype == AS_IT_IS:
         is_small = isinstance(X, np.ndarray) and X.dtype == np.uint8
         dtype = np.uint8 if is_small else None
+    if not reset and _needs_nothing(estimator, X, dtype, check_finite=check_finite or allow_nan):
+        refuse_unsuitable(estimator, X)
+        return X
     checks: dict[str, Any] = {
         "accept_sparse": "csr",
         "dtype": _float_type_of(X) if dtype is None else dtype,
@@ -167,6 +171,24 @@ def refuse_infinite(X: np.ndarray, names: Sequence[Any] | None = None) -> None:
                 f"Input X contains {what}, in column {column!r} (first in row {rows[0]}): put a number there, or NaN "
                 "where missing values are allowed."
             )
+
+
+def _needs_nothing(estimator, X, dtype, *, check_finite: bool) -> bool:
+    """Whether rows are as they are wanted: scikit-learn takes longer to say so than a short batch takes to learn."""
+    if type(X) is not np.ndarray or X.ndim != 2 or len(X) == 0 or not X.flags.c_contiguous:
+        return False
+    is_wanted = X.dtype in (np.float32, np.float64) if dtype is None else X.dtype == dtype and X.dtype.kind == "f"
+    if not is_wanted or hasattr(estimator, "feature_names_in_") or X.shape[1] != estimator.n_features_in_:
+        return False
+    with np.errstate(over="ignore", invalid="ignore"):
+        return not check_finite or bool(np.isfinite(X.sum()))  # a sum that is not may have other reasons
+
+
+def column_of(y) -> np.ndarray:
+    """Labels in one dimension; warns of a column."""
+    if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biufUSO":
+        return np.ascontiguousarray(y)  # `column_or_1d` takes longer to find that out than to learn some rows
+    return column_or_1d(y, warn=True)
 
 
 def validated_tensor(estimator, X, *, reset: bool):

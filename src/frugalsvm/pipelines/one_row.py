@@ -11,7 +11,7 @@ itself is that of the estimator, and whoever asks or teaches it holds the lock o
 
 from contextlib import nullcontext
 from math import isfinite
-from operator import attrgetter
+from operator import attrgetter, is_
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -25,7 +25,7 @@ from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.core.dense_scores import DenseScoring, new_scoring, new_vectors, refreshed, score_some
 from frugalsvm.core.expansion import Expansion
 from frugalsvm.core.metric import Directions
-from frugalsvm.core.origin import far_limit
+from frugalsvm.core.origin import SURELY, far_limit, followed
 from frugalsvm.core.sources import new_source, rows_at_a_time
 from frugalsvm.core.workspace import new_workspace
 from frugalsvm.estimators.bsgd_one_class import BSGDOneClassSVM
@@ -80,8 +80,6 @@ def row_path_for(estimator, scaler):
         return None
     if kind is RowPath and (estimator.class_weight is not None or len(estimator.classes_) < 2):
         return None
-    if estimator.origin_ is not None and estimator.origin_.n_far > 0:  # it may move: that takes all checks
-        return None
     estimator.check_parameters()
     with _PREPARING:
         prepare_to_learn(estimator)
@@ -107,6 +105,7 @@ class RowPath:
         self._settings_of = attrgetter(*sorted(names))
         self._settings = self._settings_of(estimator)
         self._state = estimator.state
+        self._attributes: list[Any] = []  # of the estimator, when it was looked at last
         learners = estimator.learners
         rows = learners[0].expansion.rows
         shape, dtype = rows.shape, rows.dtype
@@ -119,11 +118,11 @@ class RowPath:
         self._read_metric()
         self._origin_at = estimator.origin_
         self._origin = None if self._origin_at is None or self._origin_at.is_zero else self._origin_at.point
-        self._limit = np.finfo(dtype).max / 4
-        if self._origin_at is not None:
-            self._limit = min(self._limit, far_limit(estimator.kernel_, dtype))
+        self._limit, self._square = np.finfo(dtype).max / 4, 0.0
+        self._near = SURELY * far_limit(estimator.kernel_, dtype)
         self._learners = [self._to_learn(learner) for learner in learners]
-        self._n_seen = self._counts[0]["n_seen"]
+        self._note_counts()
+        self._n_seen = self._n_learned()
         self._experts: Any = getattr(estimator, "experts", None)
         self._vote: tuple[Any, _Question] | None = None
         self._scoring: _Scoring | None = None
@@ -145,19 +144,45 @@ class RowPath:
     def _counts(self):
         return self._learners[0].expansion.counts
 
+    def _note_counts(self):
+        self._counts_seen = self._counts["n_seen"]
+
+    def _n_learned(self) -> int:
+        """How many rows the model has seen; to take that out of a record takes three times as long."""
+        return self._counts_seen.item()
+
     def is_current(self, estimator, scaler) -> bool:
         """Whether this is still the way for the estimator: it may have been fitted again, or been given parameters."""
+        same = estimator is self._estimator and scaler is self._scaler
+        if not same or (scaler is not None and scaler.scale_ is not self._scale):
+            return False
+        attributes = vars(estimator)
+        # The very same objects as last time, most often: the rest takes three times as long to compare.
+        if len(attributes) == len(self._attributes) and all(map(is_, attributes.values(), self._attributes)):
+            return True
+        if not self._fits(estimator):
+            return False
+        self._attributes = list(attributes.values())
+        return True
+
+    def _fits(self, estimator) -> bool:
+        """Whether what it takes from the estimator is there still."""
         return (
-            estimator is self._estimator
-            and scaler is self._scaler
-            and (scaler is None or scaler.scale_ is self._scale)
-            and getattr(estimator, "classes_", None) is self._classes
-            and estimator.origin_ is self._origin_at
+            getattr(estimator, "classes_", None) is self._classes
+            and self._is_origin(estimator.origin_)
             and estimator.metric_part_ is self._metric
             and getattr(estimator, "metric", None) is self._given_metric
             and estimator.state is self._state
             and self._settings_of(estimator) == self._settings
         )
+
+    def _is_origin(self, origin) -> bool:
+        """Whether an origin is where that of the path is; from then on it is that of the path."""
+        known = self._origin_at
+        if origin is not known and (None in (origin, known) or not np.array_equal(origin.point, known.point)):
+            return False
+        self._origin_at = origin
+        return True
 
     def _read_scaler(self):
         scaler: Any = self._scaler
@@ -212,8 +237,20 @@ class RowPath:
                 row[:] = np.subtract(seen, origin)
             elif seen is not row:
                 row[:] = seen
-        # Neither NaN nor infinite, nor so far from the origin that it may have to move.
-        return float(row.dot(row)) <= self._limit
+        self._square = float(row.dot(row))
+        return self._square <= self._limit  # neither NaN nor infinite
+
+    def _stays(self) -> bool:
+        """Whether the origin stays where it is with the row at hand, which is counted if it is far from it."""
+        origin = self._origin_at
+        if origin is None or (self._square <= self._near and origin.n_far == 0):
+            return True
+        after, shift = followed(origin, self._matrix, self._estimator.kernel_, self._row.dtype)
+        if shift is not None:
+            return False
+        self._estimator.keep_origin(after)
+        self._origin_at = after
+        return True
 
     def _scale_to(self, scaled, x) -> bool:
         """Write a row, scaled if there is a scaler; whether it may be a good one."""
@@ -229,7 +266,7 @@ class RowPath:
             clipped = np.minimum(np.maximum(clipped, self._least, out=self._size), self._most, out=self._size)
             if self._room is not None:
                 clipped = softened(self._distance, clipped, self._room)
-        np.divide(clipped, self._scale, out=scaled, casting="unsafe")
+        scaled[:] = np.divide(clipped, self._scale, out=self._size)  # to cast in one step takes longer
         return True
 
     def _mapped_from(self, scaled):
@@ -250,7 +287,7 @@ class RowPath:
 
     def learn(self, x, y) -> bool:
         """Learn a row; False if it was not, and must be learned with all checks."""
-        if not self._takes(y) or not self._load(x):
+        if not self._takes(y) or not self._load(x) or not self._stays():
             return False
         self._renew_columns()
         with exclusively(self._estimator), self._threads():
@@ -259,7 +296,7 @@ class RowPath:
                 code, parts, source, block_rows, expansion, work = learner
                 if code(parts, source, self._label, self._weights, 0, block_rows, expansion, work) == 0:
                     self._learn_and_grow(k)
-        self._n_seen = self._counts[0]["n_seen"]
+        self._n_seen = self._n_learned()
         self._after_learning()
         return True
 
@@ -281,10 +318,10 @@ class RowPath:
 
     def _renew_columns(self):
         """Batches may have been learned in between."""
-        if self._counts[0]["n_seen"] != self._n_seen:
+        if self._n_learned() != self._n_seen:
             for learner in self._learners:
                 learner.source.state[0]["is_filled"] = 0
-            self._n_seen = self._counts[0]["n_seen"]
+            self._n_seen = self._n_learned()
 
     def _learn_and_grow(self, k):
         """Without a budget, a full store is exchanged for a larger one."""
@@ -293,6 +330,7 @@ class RowPath:
         learner = Learner(prepared.parts, prepared.expansion).learn(self._matrix, self._label, weights, FIRST)
         self._estimator.set_learner(k, learner)
         self._learners[k] = self._to_learn(learner)
+        self._note_counts()
         self._scoring = self._vote = None  # they have the rows of the smaller store
 
     def scores(self, x) -> np.ndarray | None:
@@ -301,14 +339,13 @@ class RowPath:
             return None
         if self._experts is not None:
             return self._vote_of_experts()
-        n_seen = self._counts[0]["n_seen"]
+        n_seen = self._n_learned()
         if self._scoring is None or n_seen != self._scored_at:
             self._scoring = self._to_score()
             self._scored_at = n_seen
         code, scoring, _ = self._scoring
         scoring.next_row[0] = 0
-        with self._threads():
-            code(scoring, 0, 1)
+        code(scoring, 0, 1)  # which makes no product that several threads would share
         return scoring.out[0]
 
     def _vote_of_experts(self):
@@ -386,7 +423,7 @@ class NoveltyPath(RowPath):
         """There is none."""
 
     def _renew_columns(self):
-        if self._counts[0]["n_seen"] != self._n_seen:
+        if self._n_learned() != self._n_seen:
             self._take_threshold()
         super()._renew_columns()
 

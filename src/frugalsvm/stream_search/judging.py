@@ -16,7 +16,7 @@ from frugalsvm.budgeted.policy import NO_BUDGET
 from frugalsvm.budgeted.sgd import run
 from frugalsvm.compiling.functions import machine_code_for
 from frugalsvm.core.dense_scores import MOST_ROWS, largest_size, new_scoring, new_vectors, score_some
-from frugalsvm.core.origin import far_limit
+from frugalsvm.core.origin import FAR_ROWS, far_limit, origin_at
 from frugalsvm.core.outputs import binary_labels
 from frugalsvm.core.sources import new_source, rows_at_a_time
 from frugalsvm.core.workspace import new_workspace
@@ -144,9 +144,11 @@ def _quick_way(candidate: Any, batch: Batch) -> _Quick | None:
     candidate.check_parameters()
     order, y = batch.order, batch.y[batch.order]
     labels = _labels_of(y, candidate.classes_)
-    if labels is None or not _has_room_for(candidate, batch.norms[order].max()):
+    if labels is None or not _takes_norms(candidate, batch.norms[order]):
         return None
     prepare_to_learn(candidate)
+    if candidate.origin_ is not None and candidate.origin_.n_far > 0:
+        candidate.keep_origin(origin_at(candidate.origin_.point))  # the last row is not far
     rows, dtype = batch.X, candidate.row_dtype_
     if rows.dtype != dtype:
         rows, order = rows[order].astype(dtype), np.arange(len(order))
@@ -162,11 +164,21 @@ def _labels_of(y: np.ndarray, classes: np.ndarray) -> np.ndarray | None:
     return labels if np.array_equal(classes[labels], y) else None
 
 
-def _has_room_for(candidate: Any, norm: float) -> bool:
-    """Whether rows with a squared norm of this size or less leave the origin where it is, and do not overflow."""
+def _takes_norms(candidate: Any, norms: np.ndarray) -> bool:
+    """Whether rows of these squared norms, in order, leave the origin where it is, and do not overflow.
+
+    Far rows move it, and are counted, where they come one after the other: see `frugalsvm.core.origin.followed`.
+    """
     origin, dtype = candidate.origin_, candidate.row_dtype_
-    largest = largest_size(candidate.n_features_in_, dtype) ** 2
-    return bool(norm <= largest and (origin is None or norm <= far_limit(candidate.kernel_, dtype)))
+    if norms.max() > largest_size(candidate.n_features_in_, dtype) ** 2:
+        return False
+    if origin is None:
+        return True
+    is_far = np.concatenate([[False], [True] * origin.n_far, norms > far_limit(candidate.kernel_, dtype), [False]])
+    if not is_far.any():
+        return True
+    edges = np.flatnonzero(is_far[1:] != is_far[:-1])  # where runs begin and end
+    return not is_far[-2] and int((edges[1::2] - edges[::2]).max()) < FAR_ROWS
 
 
 def _is_plain(candidate: Any) -> bool:
@@ -179,6 +191,6 @@ def _is_plain(candidate: Any) -> bool:
     if candidate.metric_part_ is not None or getattr(candidate, "device", "cpu") != "cpu":
         return False
     origin = candidate.origin_
-    if len(candidate.classes_) < 2 or (origin is not None and (origin.n_far > 0 or not origin.is_zero)):
+    if len(candidate.classes_) < 2 or (origin is not None and not origin.is_zero):
         return False
     return all(learner.budget is not None and learner.budget < NO_BUDGET for learner in candidate.learners)

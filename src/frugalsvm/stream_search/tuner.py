@@ -8,15 +8,15 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets, unique_labels
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d
+from sklearn.utils.multiclass import unique_labels
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from frugalsvm._locks import ThreadSafe, shared
 from frugalsvm.compiling.threads import Threads, blas_threads, thread_count
 from frugalsvm.estimators.automatic import may_follow
 from frugalsvm.estimators.bsgd import BSGDClassifier
 from frugalsvm.estimators.unchanged import LONG_BATCH, unchanged_on_error, undone_on_error
-from frugalsvm.estimators.validation import check_count, distinct_labels, validated_rows
+from frugalsvm.estimators.validation import check_count, classes_in, column_of, distinct_labels, validated_rows
 from frugalsvm.stream_search.candidates import candidates_for, check_candidates
 from frugalsvm.stream_search.judging import Batch, steps_of, teach
 from frugalsvm.stream_search.saved import TUNER
@@ -198,10 +198,10 @@ class StreamTuner(ClassifierMixin, ThreadSafe, BaseEstimator):
     def _checked(self, X, y, sample_weight, *, reset):
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        X, y = validated_rows(self, X, reset=reset), column_or_1d(y, warn=True)
+        X, y = validated_rows(self, X, reset=reset), column_of(y)
         if X.shape[0] != len(y):
             raise ValueError(f"X has {X.shape[0]} rows, but y has {len(y)} labels: inconsistent numbers of samples.")
-        check_classification_targets(y)
+        classes_in(y)  # which refuses what cannot be classes
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         return X, y, sample_weight

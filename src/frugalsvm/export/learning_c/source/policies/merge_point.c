@@ -11,26 +11,41 @@ static double log_kernel_value(const context *self, slot j)
 static double best_point_in_half(double A, double C, double B, double log_kappa)
 {
     const double exponent = log_kappa * 1.4426950408889634;
-    double r = exp2_nonpositive(exponent), low = 0.0, high = 0.5, h, start;
+    const int is_near = log_kappa > -1.5;
+    double r = 1.0, low = 0.0, high = 0.5, scale, start, h;
     int k;
-    if (A * r + C <= 0.0) /* opposed coefficients: nothing is gained by leaving x_n */
-        return 0.0;
-    start = log_kappa > -1.5 ? (A + C) / (A + 2.0 * C + B) : (A * r + C) * r / ((A * r + 2.0 * C) * r + B);
-    h = start < high ? start : high;
+    if (C <= 0.0 || !is_near) {
+        r = exp2_nonpositive(exponent);
+        if (A * r + C <= 0.0) /* opposed coefficients: nothing is gained by leaving x_n */
+            return 0.0;
+    }
+    /* Near pairs start from the parabola at kappa = 1, far ones from the side of the larger coefficient. */
+    r = is_near ? 1.0 : r;
+    scale = 1.0 / ((A * r + 2.0 * C) * r + B);
+    start = (A * r + C) * r * scale;
+    if (is_near) {
+        const double first = (C - 2.0 * start * (C + B)) * scale;
+        const double second = -(4.0 * first * (C + B) + 2.0 * start * B) * scale;
+        const double lean = 2.0 * start - 1.0, bend = 2.0 * first * first + 0.5 * (first + second) * lean;
+        start += lean * log_kappa * (first + log_kappa * bend);
+    }
+    h = start > low ? start : low;
+    h = h < high ? h : high;
     for (k = 0; k < 40; ++k) {
-        double bottom, target, error, slope, step, new_h;
+        double top, target, error, slope, step, new_h;
         r = exp2_nonpositive(exponent * (1.0 - 2.0 * h));
-        bottom = (A * r + 2.0 * C) * r + B;
-        target = (A * r + C) * r / bottom;
+        top = A * r + C;
+        scale = 1.0 / ((A * r + 2.0 * C) * r + B);
+        target = top * r * scale;
         error = h - target;
+        slope = 1.0 + 2.0 * log_kappa * r * (2.0 * A * r + C - 2.0 * target * top) * scale;
+        step = error / slope;
+        if (slope > 0.2 && fabs(step * log_kappa) < 1e-5) /* quadratic convergence: the next error is below 1e-10 */
+            return h - step;
         if (error < 0.0)
             low = h;
         else
             high = h;
-        slope = 1.0 + 2.0 * log_kappa * r * (2.0 * A * r + C - 2.0 * target * (A * r + C)) / bottom;
-        step = error / slope;
-        if (slope > 0.2 && fabs(step) < 1e-6) /* quadratic convergence: the next error is about the square */
-            return h - step;
         new_h = h - step;
         if (slope <= 0.0 || new_h < low || new_h > high)
             new_h = 0.5 * (low + high);
