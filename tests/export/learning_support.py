@@ -123,8 +123,12 @@ class LearnerInC:
 
     def __init__(self, model, folder, *, dtype="float64", name="model", flags=(), **options):
         self.header, self.source = to_c(model, folder, name=name, dtype=dtype, learn=True, **options)
-        library = Path(folder) / f"{name}.so"
-        compiled_with(*flags, "-shared", "-fPIC", "-o", str(library), str(self.source), "-lm")
+        library, size = Path(folder) / f"{name}.so", Path(folder) / f"{name}_size.c"
+        size.write_text(
+            f'#include "{name}.h"\nunsigned long long {name}_context_bytes(void);\n'
+            f"unsigned long long {name}_context_bytes(void) {{ return sizeof({name}_context); }}\n"
+        )
+        compiled_with(*flags, "-shared", "-fPIC", "-o", str(library), str(self.source), str(size), "-lm")
         self.loaded, self.name, self.dtype = ctypes.CDLL(str(library)), name, np.dtype(dtype)
         self.sizes = {key: int(self._size(key)) for key in ("N_FEATURES", "N_OUTPUTS", "BUDGET", "STATE_BYTES")}
         if "_N_SCORES" in self.header.read_text():
@@ -132,7 +136,10 @@ class LearnerInC:
         self.is_regressor = "_N_TARGETS" in self.header.read_text()
         if self.is_regressor:
             getattr(self.loaded, f"{name}_predict").restype = ctypes.c_double
-        self.context = ctypes.create_string_buffer(self.context_bytes(folder))
+        context_bytes = getattr(self.loaded, f"{name}_context_bytes")
+        context_bytes.restype = ctypes.c_ulonglong
+        self.context_bytes = context_bytes()  # what the compiler says
+        self.context = ctypes.create_string_buffer(self.context_bytes)
         self("init")
 
     def _size(self, key):
@@ -142,16 +149,6 @@ class LearnerInC:
             if each.startswith(f"#define {self.name.upper()}_{key} ")
         ]
         return line.split()[-1]
-
-    def context_bytes(self, folder):
-        """What the compiler says."""
-        source, program = Path(folder) / f"{self.name}_size.c", Path(folder) / f"{self.name}_size"
-        source.write_text(
-            f'#include <stdio.h>\n#include "{self.name}.h"\n'
-            f'int main(void) {{ return printf("%zu\\n", sizeof({self.name}_context)) < 0; }}\n'
-        )
-        compiled_with("-o", str(program), str(source))
-        return int(subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout)
 
     def __call__(self, what, *arguments):
         return getattr(self.loaded, f"{self.name}_{what}")(self.context, *arguments)
