@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm.compiling.functions import add_to, compiled, entry, generic, inlined, larger, value_of
+from frugalsvm.compiling.functions import add_to, compiled, entry, generic, inlined, larger, read_only, value_of
 from frugalsvm.core.dense_sources import FEW_FEATURES, FEW_ROWS, ODD_SLOTS, block_rows_for
 from frugalsvm.core.expansion import padded, whole_groups
 from frugalsvm.core.fastmath import ADJACENT, magnitude_bits, rows_dot, weighted_sums
@@ -134,12 +134,6 @@ def _writable(array):
     return array if array.flags.writeable else array.copy()
 
 
-def _read_only(array):
-    view = array.view()
-    view.flags.writeable = False
-    return view
-
-
 def new_scoring(kernel, vectors, X, *, n_threads=1, shift=None, any_size=False) -> DenseScoring:
     """Get ready to score the rows of a C-contiguous matrix, float32 or float64, on some threads."""
     capacity, n_features = vectors.rows.shape
@@ -150,7 +144,7 @@ def new_scoring(kernel, vectors, X, *, n_threads=1, shift=None, any_size=False) 
     return DenseScoring(
         kernel,
         vectors,
-        _read_only(X),
+        read_only(X),
         np.zeros(n_features) if shift is None else shift,
         Scratch(
             np.empty((n_threads, n_block, n_features), dtype),

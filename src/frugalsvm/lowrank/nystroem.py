@@ -16,7 +16,7 @@ from scipy.linalg import solve_triangular
 
 from frugalsvm._stored import are_norms, stored
 from frugalsvm.arrays.namespace import HOST
-from frugalsvm.compiling.functions import compiled, entry, generic, machine_code_for, matrix_product
+from frugalsvm.compiling.functions import compiled, entry, generic, machine_code_for, matrix_product, read_only
 from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.core.blocks import is_of_products, sum_rows
 from frugalsvm.core.fastmath import copy_row, float64_sum, rows_dot
@@ -168,10 +168,11 @@ def kernel_rows(nystroem, X, out, *, steady=False):
             return sum_rows(nystroem.kernel, X, nystroem.landmarks, out)
         return _sparse_rows(nystroem, X, out)
     scratch = _steady_scratch(nystroem) if steady else _new_scratch(nystroem, BLOCK_ROWS)
-    no_weights = np.empty((0, len(nystroem.landmarks)))
+    kernel, landmarks, norms = map(read_only, nystroem[:3])
+    no_weights = np.empty((0, len(landmarks)))
     for start in range(0, len(X), CONVERTED_ROWS):
-        rows, target = _as_read_only(X[start : start + CONVERTED_ROWS]), out[start : start + CONVERTED_ROWS]
-        _write_values(*nystroem[:3], rows, scratch, target, no_weights, np.empty((len(rows), 0)))
+        rows, target = _converted(X[start : start + CONVERTED_ROWS]), out[start : start + CONVERTED_ROWS]
+        _write_values(kernel, landmarks, norms, rows, scratch, target, no_weights, np.empty((len(rows), 0)))
     return out
 
 
@@ -189,29 +190,28 @@ def expansion_writer(nystroem, weights, *, many_calls):
     look at the types of all arrays, which is Python's work and takes as long as many rows.
     """
     n_landmarks, n_features = nystroem.landmarks.shape
+    kernel, landmarks, norms = map(read_only, nystroem[:3])
 
     def new_room():
         return _steady_scratch(nystroem), np.empty((1, n_landmarks), np.float32)
 
     code = _write_values
     if many_calls:
-        no_rows, no_sums = _as_read_only(np.empty((0, n_features))), np.empty((0, len(weights)))
-        code = machine_code_for(code, *nystroem[:3], no_rows, *new_room(), weights, no_sums)
+        no_rows, no_sums = _converted(np.empty((0, n_features))), np.empty((0, len(weights)))
+        code = machine_code_for(code, kernel, landmarks, norms, no_rows, *new_room(), weights, no_sums)
 
     def write(X, out):
         room = new_room()
         for start in range(0, len(X), CONVERTED_ROWS):
-            rows, sums = _as_read_only(X[start : start + CONVERTED_ROWS]), out[start : start + CONVERTED_ROWS]
-            code(*nystroem[:3], rows, *room, weights, sums)
+            rows, sums = _converted(X[start : start + CONVERTED_ROWS]), out[start : start + CONVERTED_ROWS]
+            code(kernel, landmarks, norms, rows, *room, weights, sums)
 
     return write
 
 
-def _as_read_only(rows):
-    """Rows as compiled code takes them: one type for arrays that may be written and that may not."""
-    rows = np.ascontiguousarray(rows, np.float32).view()
-    rows.flags.writeable = False
-    return rows
+def _converted(rows):
+    """Rows as compiled code takes them."""
+    return read_only(np.ascontiguousarray(rows, np.float32))
 
 
 class _Scratch(NamedTuple):
