@@ -1,6 +1,7 @@
 """Learners in C: compiled with all warnings as errors, called, and compared with Python."""
 
 import ctypes
+import itertools
 import math
 import shutil
 import subprocess
@@ -254,9 +255,9 @@ def differences(name, seed, dtype, folder):
 if __name__ == "__main__":  # in plain Python: NUMBA_DISABLE_JIT=1
     use_exponentials_of_c()
     n_streams, names = int(sys.argv[1]), sys.argv[2:] or list(CASES)
-    for name in names:
-        for seed in range(n_streams):
-            for dtype in ("float64", "float32"):
-                with tempfile.TemporaryDirectory() as folder:
-                    for what in differences(name, seed, dtype, Path(folder)):
-                        print(f"{name}, stream {seed}, {dtype}: {what}", flush=True)
+    streams = list(itertools.product(range(n_streams), ("float64", "float32")))
+    for k, name in enumerate(names):
+        for seed, dtype in streams if n_streams > 1 else [streams[k % 2]]:  # of one stream, one of the types in turn
+            with tempfile.TemporaryDirectory() as folder:
+                for what in differences(name, seed, dtype, Path(folder)):
+                    print(f"{name}, stream {seed}, {dtype}: {what}", flush=True)
