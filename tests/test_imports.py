@@ -62,6 +62,12 @@ def test_fit_and_predict_import_what_they_need_only():
     assert not modules_after(FIT_AND_PREDICT) & (OTHERS | LARGE | PARTS_OF_SKLEARN)
 
 
+def test_commands_import_what_they_need_only():
+    names = ["commands.train", "commands.train_auto", "commands.train_stream", "commands.predict", "words.outcome"]
+    code = "\n".join(f"import frugalsvm.cli.{name}" for name in names)
+    assert not modules_after(code) & (OTHERS - {"rich", "typer"} | LARGE | PARTS_OF_SKLEARN)
+
+
 def test_the_help_of_the_command_line_imports_nothing_numerical():
     assert not modules_after(COMMAND_LINE) & (NUMERICAL | LARGE)
 

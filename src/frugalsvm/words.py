@@ -8,6 +8,7 @@ __all__ = [
     "NOVELTIES",
     "NUMBERS",
     "counted",
+    "coverage_words",
     "facts_lines",
     "few",
     "listed",
@@ -125,3 +126,15 @@ def table_lines(rows: list[dict[str, str]]) -> list[str]:
         cells = [row[n].rjust(widths[n]) if n in right else row[n].ljust(widths[n]) for n in names]
         lines.append(("  " + "  ".join(cells)).rstrip())
     return lines
+
+
+def coverage_words(figures: dict[str, Any]) -> str:
+    """How often quantiles hold, in a sentence, of figures of a training."""
+    quantiles, rows = figures["quantiles"], f"{figures['quantile_rows']:,} rows that did not adjust them"
+    if "coverage" in figures:
+        low, high = min(quantiles), max(quantiles)
+        return (
+            f"{percent(figures['coverage'])} of the labels are between the quantiles {low:g} and {high:g}, of "
+            f"{percent(high - low)} wanted ({rows})"
+        )
+    return f"{percent(figures['below_quantiles'][0])} of the labels are below the quantile {quantiles[0]:g} ({rows})"

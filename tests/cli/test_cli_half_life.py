@@ -95,7 +95,8 @@ def test_a_stream_is_followed_as_in_python_if_nothing_was_said(inside, source):
 )
 def test_a_pipe_is_not_followed_where_something_speaks_against_it(inside, flags):
     common = ("train", "-", "--label", "y", "--budget", 40, "-o", "m.frugal")
-    found = told(*common, *flags, data=(inside / "rows.csv").read_text())
+    rows = (inside / "rows.csv").read_text().splitlines(keepends=True)
+    found = told(*common, *flags, data="".join(rows[:1500]))
     assert found["chosen"]["gamma"] > 0
     assert load("m.frugal").estimator_.forgets is False
 
@@ -144,18 +145,25 @@ def test_refusals(inside, flags, words):
 GIVEN = (*FAST, "--half-life", "auto")
 
 
+RUNS = {
+    "in batches": [*GIVEN],
+    "in turn": [*GIVEN, "--prequential"],
+    "in turn, twice": [*GIVEN, "--prequential", "--calibrate", "--passes", 2],
+    "followed": ["--prequential", "--budget", 40, "-q"],
+}
+FAST_RUNS = {("csv", "in batches"), ("csv", "in turn, twice"), ("libsvm", "in turn"), ("libsvm", "followed")}
+
+
 @pytest.mark.parametrize(
-    "flags",
+    ("form", "run"),
     [
-        [*GIVEN],
-        [*GIVEN, "--prequential"],
-        [*GIVEN, "--prequential", "--calibrate", "--passes", 2],
-        ["--prequential", "--budget", 40, "-q"],
+        pytest.param(form, run, marks=[] if (form, run) in FAST_RUNS else pytest.mark.slow)
+        for form in ("csv", "libsvm")
+        for run in RUNS
     ],
 )
-@pytest.mark.parametrize("form", ["csv", "libsvm"])
-def test_an_interrupted_run_ends_with_the_same_file(inside, form, flags):
-    common = ("train", inside / f"rows.{form}", *flags)
+def test_an_interrupted_run_ends_with_the_same_file(inside, form, run):
+    common = ("train", inside / f"rows.{form}", *RUNS[run])
     invoke(*common, "-o", "whole.frugal")
     write, written = saved_run.save_run, []
 

@@ -17,20 +17,21 @@ from frugalsvm.datasets import make_checkerboard
 TWINS = {
     "check_sample_weight_equivalence_on_dense_data": "a row that is left out has a twin there if its weight is two rows"
 }
-GIVEN = {"C": 1.0, "gamma": 0.5, "dtype": "float64"}
+GIVEN = {"kernel": "rbf", "C": 1.0, "gamma": 0.5, "dtype": "float64"}
+SMALL = {"kernel": "rbf", "cell_size": 15, "n_trees": 2}
 
 
 def expected_failures(estimator):
     return TWINS if estimator.C == "auto" or estimator.cell_size != "auto" else {}
 
 
-# One cell as by default, some that tables as small as those of the checks are divided into, and nothing chosen
+# One cell and the kernel as by default, some cells in tables as small as those of the checks, and nothing chosen
 @scikit_learn_checks(
     [
         LocalSVC(),
         LocalSVR(),
-        LocalSVC(cell_size=15, n_trees=2),
-        LocalSVR(cell_size=15, n_trees=2),
+        LocalSVC(**SMALL),
+        LocalSVR(**SMALL),
         LocalSVC(calibrate=None, **GIVEN),
         LocalSVR(**GIVEN),
     ],

@@ -80,7 +80,7 @@ class TestLearned:
         assert model.feature_importances_[:2].sum() > 0.95
 
     def test_sizes_of_columns_do_not_matter(self):
-        X, y = wave(1200, n_noise=4)
+        X, y = wave(500, n_noise=4)
         sizes = np.array([1000.0, 0.01, 1.0, 100.0, 0.001, 1.0])
         model, same = (
             ASSETClassifier(n_components=128, metric="diag", random_state=0).fit(each, y) for each in (X * sizes, X)
@@ -97,33 +97,33 @@ class TestLearned:
         np.testing.assert_allclose(model.feature_importances_, 1.0 / 3.0, atol=0.05)
 
     def test_rows_are_as_far_apart_as_before(self):
-        X, y = wave(800)
+        X, y = wave(400)
         model = ASSETClassifier(n_components=64, metric="diag", random_state=0).fit(X, y)
         ratio = np.var(X * model.metric_, axis=0).sum() / np.var(X, axis=0).sum()
         assert ratio == pytest.approx(1.0, abs=0.05)
         assert clone(model).set_params(gamma=0.25).fit(X, y).gamma_ == 0.25  # a number means what it always means
 
     def test_more_landmarks_take_a_narrower_kernel(self):
-        X, y = wave(1500)
+        X, y = wave(500)
         few, many = (ASSETClassifier(n_components=n, metric="diag", random_state=0).fit(X, y).gamma_ for n in (64, 256))
         assert many == pytest.approx(2.0 * few)
 
     def test_regression(self):
         rng = np.random.default_rng(0)
-        X = rng.normal(size=(1500, 8))
+        X = rng.normal(size=(1000, 8))
         y = 1000.0 + 50.0 * np.sin(2.0 * X[:, 0])
         model = ASSETRegressor(n_components=64, C=100.0, metric="diag", random_state=0).fit(X, y)
         assert model.feature_importances_[0] > 0.9
         assert model.score(X, y) > 0.95
 
     def test_several_classes(self):
-        X, y = wave(1500, n_noise=6)
+        X, y = wave(800, n_noise=6)
         y = y + 2 * (X[:, 1] > 1.0)
         model = ASSETClassifier(n_components=64, C=10.0, metric="diag", random_state=0).fit(X, y)
         assert model.feature_importances_[:2].sum() > 0.9
 
     def test_rows_without_weight_do_not_count(self):
-        X, y = wave(600)
+        X, y = wave(300)
         twice, weights = np.vstack([X, X + 5.0]), np.repeat([1.0, 0.0], len(X))
         model = ASSETClassifier(n_components=32, metric="diag", random_state=0)
         expected = clone(model).fit(X, y, np.ones(len(X))).metric_
@@ -131,7 +131,7 @@ class TestLearned:
         np.testing.assert_allclose(found, expected)
 
     def test_sparse_rows_take_factors(self):
-        X, y = wave(600)
+        X, y = wave(300)
         X[np.abs(X) < 0.5] = 0.0
         model = ASSETClassifier(n_components=64, C=10.0, metric="auto", random_state=0).fit(csr_matrix(X), y)
         assert model.metric_.shape == (4,)
@@ -140,10 +140,10 @@ class TestLearned:
             model.set_params(metric="full").fit(csr_matrix(X), y)
 
     def test_stays_what_it_is_after_the_first_batch(self, classifier):
-        X, y = wave(900)
-        model = classifier.set_params(metric="diag").partial_fit(X[:600], y[:600])
+        X, y = wave(400)
+        model = classifier.set_params(metric="diag").partial_fit(X[:250], y[:250])
         before = model.metric_
-        model.partial_fit(X[600:], y[600:])
+        model.partial_fit(X[250:], y[250:])
         np.testing.assert_array_equal(model.metric_, before)
         model.set_params(metric=None).fit(X, y)
         assert model.metric_ is None
@@ -158,7 +158,7 @@ class TestLearned:
         assert model.score(X, y) > 0.85
 
     def test_same_seed_same_metric(self):
-        X, y = wave(500)
+        X, y = wave(300)
         models = [ASSETClassifier(n_components=32, metric="auto", random_state=3).fit(X, y) for _ in range(2)]
         np.testing.assert_array_equal(models[0].metric_, models[1].metric_)
 

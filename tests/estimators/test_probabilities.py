@@ -154,7 +154,7 @@ def test_a_new_fit_forgets_the_calibration():
 
 @pytest.mark.parametrize("name", QUICK)
 def test_many_classes_and_rare_ones(name):
-    X, y = blobs(2000, 6, 26, seed=8)
+    X, y = blobs(700, 6, 26, seed=8)
     y[:3] = 30
     model = calibrated(name).fit(X, y)
     assert assert_sound(model, X).shape[1] == 27

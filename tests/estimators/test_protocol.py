@@ -4,10 +4,10 @@ from types import FunctionType
 
 import numpy as np
 import pytest
+from support import blobs
 
 import frugalsvm
 from frugalsvm._homes import ESTIMATORS
-from frugalsvm.datasets import make_waveform
 
 SMALL = {"random_state": 0, "n_components": 20, "gamma": 0.1}
 
@@ -20,7 +20,7 @@ def new(name):
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", sorted(ESTIMATORS))
 def test_a_second_fit_is_like_a_first(name):
-    X, y = make_waveform(300, random_state=1)
+    X, y = blobs(300, 8, 3, seed=1)
     fewer, labels = X[:200, :5].copy(), (y[:200] > 0).astype(np.int64)
     model = new(name).fit(X, y)
     # What learning leaves behind must not hide a method that the next fit calls.

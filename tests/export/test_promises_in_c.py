@@ -158,7 +158,7 @@ class TestFollowing:
         model = StreamPipeline(INNER, scale="following", impute="mean", warmup_rows=100).partial_fit(X[:300], y[:300])
         device, plan = LearnerInC(model, tmp_path), plan_of(model)
         state = device.save()
-        assert device.context_bytes(tmp_path) == context_bytes(plan, np.dtype(np.float64))
+        assert device.context_bytes == context_bytes(plan, np.dtype(np.float64))
         assert device.sizes["STATE_BYTES"] == state_bytes(plan, np.dtype(np.float64)) >= len(state)
         with pytest.raises(ModelFileError, match="checksum"):
             read_state(model, state[:-60] + bytes(60))

@@ -5,7 +5,7 @@ from scipy.optimize import minimize
 
 from .bsgd import kernel_matrix
 
-N_STATES = 200
+N_STATES = 80
 # Points so far apart that the rbf kernel of any two is exactly 0.
 FAR_APART = np.array([[0.0], [100.0], [200.0], [300.0], [400.0]])
 

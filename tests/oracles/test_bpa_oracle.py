@@ -68,7 +68,7 @@ def test_bpa_closed_forms_equal_a_numerical_solution(variant):
         assert step.objective == pytest.approx(min(numerical), rel=1e-10, abs=1e-10)
         assert numerical[step.dropped] == pytest.approx(min(numerical), rel=1e-10, abs=1e-10)
         clipped += step.tau == C
-    assert 30 < clipped < N_STATES - 30
+    assert 12 < clipped < N_STATES - 12
 
 
 def test_bpa_general_formulas_are_the_short_ones():

@@ -80,7 +80,7 @@ def test_rows_are_batches_of_one(stream):
 @pytest.mark.parametrize("on_drift", ["reset", "boost"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_drifts_do_not_depend_on_the_size_of_batches(stream, on_drift, weighted):
-    X, y = stream[0][1000:2800], stream[1][1000:2800]
+    X, y = stream[0][1500:2600], stream[1][1500:2600]
 
     def watched(size):
         model = new_pipeline(on_drift)

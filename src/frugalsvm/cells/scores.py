@@ -13,7 +13,7 @@ from frugalsvm.cells.gathering import BLOCK_ROWS, PANEL_ROWS, gather_rows, new_s
 from frugalsvm.cells.solver import Cells
 from frugalsvm.cells.system import has_mean_only
 from frugalsvm.cells.tree import cells_of
-from frugalsvm.compiling.functions import add_to, compiled, entry, generic
+from frugalsvm.compiling.functions import add_to, compiled, entry, generic, read_only
 from frugalsvm.compiling.threads import ONE_THREAD, Threads, blas_threads
 from frugalsvm.core.fastmath import weighted_sums
 from frugalsvm.core.kernels import kernel_row, pairing_of
@@ -51,9 +51,10 @@ def scores(
 ) -> np.ndarray:
     """Scores (n, n_outputs) of rows X, as the kernel sees them and in the type of the machines' rows."""
     out = np.zeros((len(X), trees[0].intercepts.shape[1]))
+    rows, X = read_only(rows), read_only(X)
     with blas_threads(1):
         for cells in trees:
-            _add_scores(kernel, rows, cells, X, out, threads)
+            _add_scores(kernel, rows, read_only(cells), X, out, threads)
     out /= len(trees)
     return out
 

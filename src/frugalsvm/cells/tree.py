@@ -15,7 +15,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from frugalsvm._stored import MANY, stored, within
-from frugalsvm.compiling.functions import add_to, compiled, entry, larger, smaller
+from frugalsvm.compiling.functions import add_to, compiled, entry, larger, read_only, smaller
 from frugalsvm.compiling.threads import ONE_THREAD, Threads
 from frugalsvm.core.fastmath import nth_smallest, rows_dot
 
@@ -326,7 +326,7 @@ def cells_of(tree: Tree, rows: np.ndarray, threads: Threads = ONE_THREAD) -> np.
     """The cell that each row falls into."""
     cells = np.zeros(len(rows), np.int64)
     if len(tree.cuts):
-        _side_by_side(partial(_descend, tree, rows, cells), -(-len(rows) // _BLOCK_ROWS), threads)
+        _side_by_side(partial(_descend, read_only(tree), read_only(rows), cells), -(-len(rows) // _BLOCK_ROWS), threads)
     return cells
 
 

@@ -18,6 +18,7 @@ from functools import cache
 from typing import Any
 
 import numba
+import numpy as np
 from numba import types
 from numba.core.cpu import CPUTargetOptions
 from numba.extending import overload
@@ -48,6 +49,7 @@ __all__ = [
     "library_routine",
     "machine_code_for",
     "matrix_product",
+    "read_only",
     "separate",
     "smaller",
     "value_of",
@@ -173,6 +175,21 @@ def machine_code_for(function: Callable, *arguments: Any) -> Callable:
         return compiled_for.overloads[tuple(map(compiled_for.typeof_pyval, arguments))].entry_point
     except (AttributeError, KeyError):
         return function
+
+
+def read_only(part: Any) -> Any:
+    """An array, or a part and the arrays within it, as views that cannot be written.
+
+    Numba compiles a function once for arrays that can be written and once for those that cannot, as in files that are
+    mapped into memory; and it does so for each of its arguments. These are of one type.
+    """
+    if isinstance(part, np.ndarray):
+        if not part.flags.writeable:
+            return part
+        view = part.view()
+        view.flags.writeable = False
+        return view
+    return type(part)(*map(read_only, part)) if isinstance(part, tuple) else part
 
 
 def _part_of(numba_type: Any) -> type | None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from frugalsvm.compiling.functions import entry
+from frugalsvm.compiling.functions import entry, read_only
 from frugalsvm.core.feature_sums import TILE_WIDTH, Minima, rows_sums
 from frugalsvm.core.kernels import kernel_block, pairing_of, values_in_row
 from frugalsvm.core.pairing import Products, add_feature, slot_sum, start_pairs
@@ -38,7 +38,7 @@ def sum_rows(kernel, X, others, out):
 
     Kernel values are computed in the type of the others, and do not depend on the rows that they are computed with.
     """
-    others = _read_only(others)
+    others = read_only(others)
     write = _dense_writer(kernel, others) if isinstance(X, np.ndarray) else _sparse_writer(kernel, others)
     for start in range(0, X.shape[0], BLOCK_ROWS):
         write(X[start : start + BLOCK_ROWS].astype(others.dtype, copy=False), out[start : start + BLOCK_ROWS])
@@ -50,7 +50,7 @@ def _dense_writer(kernel, others):
     sums = np.empty((BLOCK_ROWS, len(others)), others.dtype)
 
     def write(rows, block):
-        _dense_block(kernel, _read_only(np.ascontiguousarray(rows)), others, columns, sums, block)
+        _dense_block(kernel, read_only(np.ascontiguousarray(rows)), others, columns, sums, block)
 
     return write
 
@@ -65,13 +65,6 @@ def _sparse_writer(kernel, others):
         _sparse_block(kernel, rows.data, indices, indptr, columns, of_zeros, sums, block)
 
     return write
-
-
-def _read_only(array):
-    """A view: there is one compiled type for arrays that can be written and that cannot."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
 
 
 # Kernels of sums over features get these twice: norms are not needed.

@@ -13,7 +13,17 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm.compiling.crew import ALONE, CREWS, code_of, share, task
-from frugalsvm.compiling.functions import add_to, compiled, entry, generic, inlined, larger, separate, value_of
+from frugalsvm.compiling.functions import (
+    add_to,
+    compiled,
+    entry,
+    generic,
+    inlined,
+    larger,
+    read_only,
+    separate,
+    value_of,
+)
 from frugalsvm.core.dense_sources import FEW_FEATURES, FEW_ROWS, ODD_SLOTS, block_rows_for
 from frugalsvm.core.expansion import padded, whole_groups
 from frugalsvm.core.fastmath import ADJACENT, magnitude_bits, rows_dot, weighted_sums
@@ -138,12 +148,6 @@ def writable(array):
     return array if array.flags.writeable else array.copy()
 
 
-def _read_only(array):
-    view = array.view()
-    view.flags.writeable = False
-    return view
-
-
 def new_scoring(kernel, vectors, X, *, n_threads=1, shift=None, any_size=False) -> DenseScoring:
     """Get ready to score the rows of a C-contiguous matrix, float32 or float64, on some threads."""
     capacity, n_features = vectors.rows.shape
@@ -165,7 +169,7 @@ def scoring_of(kernel, vectors, X, scratch, n_outputs, *, shift=None, any_size=F
     return DenseScoring(
         kernel,
         vectors,
-        _read_only(X),
+        read_only(X),
         np.zeros(n_features) if shift is None else shift,
         scratch,
         *np.zeros((2, 1), np.int64),

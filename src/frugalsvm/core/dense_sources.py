@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm.compiling.functions import compiled, separate, smaller
+from frugalsvm.compiling.functions import compiled, read_only, separate, smaller
 from frugalsvm.core.expansion import SLOT_MULTIPLE, padded, whole_groups
 from frugalsvm.core.fastmath import ADJACENT, copy_row
 from frugalsvm.core.lookahead import (
@@ -73,8 +73,7 @@ class DenseColumns(NamedTuple):
 
 def new_dense_source(pairing, X, order, expansion, block_rows):
     capacity, n_features = expansion.rows.shape
-    X = X.view()
-    X.flags.writeable = False  # one compiled type for arrays that are and that are not
+    X = read_only(X)
     if n_features <= FEW_FEATURES:
         return DenseColumns(
             pairing,

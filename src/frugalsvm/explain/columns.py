@@ -12,8 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import hstack, issparse
 from sklearn.base import BaseEstimator
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from frugalsvm.auto import AutoSVC, AutoSVR
@@ -53,12 +51,20 @@ def columns_for(estimator: Any) -> "Columns":
         return PipelineColumns(estimator)
     if hasattr(estimator, "best_estimator_"):
         return columns_for(estimator.best_estimator_)
-    if isinstance(estimator, Pipeline):
+    if _is_pipeline(estimator):
         _check_steps(estimator)
     return Columns(estimator, estimator.n_features_in_)
 
 
-def _check_steps(pipeline: Pipeline) -> None:
+def _is_pipeline(estimator: Any) -> bool:
+    from sklearn.pipeline import Pipeline  # which imports all preprocessing, and scipy.stats
+
+    return isinstance(estimator, Pipeline)
+
+
+def _check_steps(pipeline: Any) -> None:
+    from sklearn.preprocessing import StandardScaler
+
     for name, step in pipeline.steps[:-1]:
         if step is not None and step != "passthrough" and not isinstance(step, StandardScaler | StreamingScaler):
             raise TypeError(
@@ -83,7 +89,7 @@ class Columns:
 
     def prepared(self, X: Any) -> NDArray:
         """Rows as the estimator takes them, dense."""
-        if isinstance(self.estimator, PlainModel | Pipeline):
+        if isinstance(self.estimator, PlainModel) or _is_pipeline(self.estimator):
             rows = check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X")
             if rows.shape[1] != self._n_features:
                 raise ValueError(f"X has {rows.shape[1]} features, but the model expects {self._n_features}.")

@@ -4,13 +4,12 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
-from sklearn.base import is_outlier_detector
-
 from frugalsvm.persist import describe, digest_of, load
+from frugalsvm.pipelines.label_task import task_of_model
 from frugalsvm.streams.columns import schema_of
-from frugalsvm.words import CLASSES, NOVELTIES, NUMBERS
+from frugalsvm.words import CLASSES
 
-__all__ = ["model_contents", "task_of_model"]
+__all__ = ["model_contents"]
 
 _NAMED = 10  # features, at most
 
@@ -26,13 +25,6 @@ _FACTS = (
     "n_cells_",
     "model_bytes_",
 )
-
-
-def task_of_model(model: Any) -> str:
-    """What a model predicts."""
-    if is_outlier_detector(model):
-        return NOVELTIES
-    return CLASSES if hasattr(model, "classes_") else NUMBERS
 
 
 def model_contents(path: Path) -> dict[str, Any]:

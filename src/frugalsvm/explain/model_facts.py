@@ -4,9 +4,19 @@ from collections.abc import Iterator
 from typing import Any
 
 from frugalsvm.core.kernels import KERNELS
-from frugalsvm.words import NOVELTIES, NUMBERS, counted, facts_lines, listed, percent, size_of, table_lines
+from frugalsvm.words import (
+    NOVELTIES,
+    NUMBERS,
+    counted,
+    coverage_words,
+    facts_lines,
+    listed,
+    percent,
+    size_of,
+    table_lines,
+)
 
-__all__ = ["contents_sections", "coverage_words", "data_facts", "file_facts", "kind_of", "model_facts"]
+__all__ = ["contents_sections", "data_facts", "file_facts", "kind_of", "model_facts"]
 
 # What is worth a line, under the names that `--json` has; sentences explain what a name does not.
 _FIGURES = {
@@ -166,15 +176,3 @@ def file_facts(contents: dict[str, Any]) -> list[tuple[str, str]]:
     """The file itself."""
     versions = ", ".join(f"{name} {version}" for name, version in contents["versions"].items())
     return [("size", size_of(contents["file bytes"])), ("written by", versions), ("sha256", contents["sha256"])]
-
-
-def coverage_words(figures: dict[str, Any]) -> str:
-    """How often quantiles hold, in a sentence, of figures of a training."""
-    quantiles, rows = figures["quantiles"], f"{figures['quantile_rows']:,} rows that did not adjust them"
-    if "coverage" in figures:
-        low, high = min(quantiles), max(quantiles)
-        return (
-            f"{percent(figures['coverage'])} of the labels are between the quantiles {low:g} and {high:g}, of "
-            f"{percent(high - low)} wanted ({rows})"
-        )
-    return f"{percent(figures['below_quantiles'][0])} of the labels are below the quantile {quantiles[0]:g} ({rows})"

@@ -4,8 +4,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_outlier_detector
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.auto import AutoSVC, AutoSVR
@@ -62,6 +60,8 @@ def plain_model(estimator: Any) -> PlainModel:
     >>> model.kernel, model.vectors.shape, model.decision
     ('rbf', (16, 2), 'value')
     """
+    from sklearn.pipeline import Pipeline  # which imports all preprocessing, and scipy.stats
+
     if isinstance(estimator, PlainModel):
         return estimator
     if isinstance(estimator, Pipeline):
@@ -82,6 +82,8 @@ def plain_model(estimator: Any) -> PlainModel:
 
 
 def _of_pipeline(pipeline):
+    from sklearn.preprocessing import StandardScaler
+
     *scalers, (_, last) = pipeline.steps
     model = plain_model(last)
     for name, step in reversed(scalers):

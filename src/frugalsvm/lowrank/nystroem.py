@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from frugalsvm._stored import are_norms, stored
-from frugalsvm.compiling.functions import entry
+from frugalsvm.compiling.functions import entry, read_only
 from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.core.blocks import is_of_products, sum_rows
 from frugalsvm.core.fastmath import rows_dot
@@ -165,9 +165,10 @@ def kernel_rows(nystroem, X, out, *, steady=False):
             return sum_rows(nystroem.kernel, X, nystroem.landmarks, out)
         return _sparse_rows(nystroem, X, out)
     scratch = steady_scratch(nystroem) if steady else new_scratch(nystroem.landmarks, BLOCK_ROWS)
+    kernel, landmarks, norms = map(read_only, nystroem[:3])
     for start in range(0, len(X), CONVERTED_ROWS):
-        rows, target = _as_read_only(X[start : start + CONVERTED_ROWS]), out[start : start + CONVERTED_ROWS]
-        _write_values(*nystroem[:3], rows, scratch, target)
+        rows, target = _converted(X[start : start + CONVERTED_ROWS]), out[start : start + CONVERTED_ROWS]
+        _write_values(kernel, landmarks, norms, rows, scratch, target)
     return out
 
 
@@ -178,11 +179,9 @@ def _own_rows(nystroem, X, out):
     return out
 
 
-def _as_read_only(rows):
-    """Rows as compiled code takes them: one type for arrays that may be written and that may not."""
-    rows = np.ascontiguousarray(rows, np.float32).view()
-    rows.flags.writeable = False
-    return rows
+def _converted(rows):
+    """Rows as compiled code takes them."""
+    return read_only(np.ascontiguousarray(rows, np.float32))
 
 
 def _sparse_rows(nystroem, X, out):

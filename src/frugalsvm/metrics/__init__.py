@@ -2,7 +2,6 @@
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.metrics import recall_score
 from sklearn.utils import assert_all_finite, check_array, check_consistent_length
 from sklearn.utils.multiclass import type_of_target, unique_labels
 from sklearn.utils.validation import column_or_1d
@@ -130,6 +129,8 @@ def geometric_mean_score(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     >>> geometric_mean_score([0, 0, 0, 0, 1, 1], [0, 0, 0, 0, 0, 0])
     0.0
     """
+    from sklearn.metrics import recall_score  # takes a while, and this folder is imported for less
+
     truth, predicted = _labels("y_true", y_true), _labels("y_pred", y_pred)
     check_consistent_length(truth, predicted)
     for name, labels in (("y_true", truth), ("y_pred", predicted)):

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import is_outlier_detector
-from sklearn.metrics import confusion_matrix, roc_auc_score
 
 from frugalsvm.metrics import geometric_mean_score, precision_recall_breakeven
 from frugalsvm.metrics.confusion import confusions, per_class
@@ -89,6 +88,8 @@ class Scores:
 
     def results(self) -> dict[str, Any]:
         """Accuracy and the confusion matrix; g-means of several classes; for two also AUC and the break-even point."""
+        from sklearn.metrics import confusion_matrix, roc_auc_score  # takes a while
+
         labels, predicted = np.concatenate(self._labels), np.concatenate(self._predicted)
         results: dict[str, Any] = {
             "examples": len(labels),
@@ -231,6 +232,8 @@ class NoveltyScores:
 
     def results(self) -> dict[str, Any]:
         """Shares of alarms among all rows, usual and unusual ones; AUC where there are both."""
+        from sklearn.metrics import roc_auc_score  # takes a while
+
         labels, alarms = np.concatenate(self._labels), np.concatenate(self._alarms)
         known = np.unique(labels).tolist()
         anomaly = self._anomaly(known) if callable(self._anomaly) else self._anomaly

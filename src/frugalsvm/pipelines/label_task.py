@@ -1,12 +1,14 @@
 """What there is to predict: classes or numbers, by the labels; and how that is said."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import is_outlier_detector
 
 from frugalsvm.exceptions import Sentence, TaskError
+from frugalsvm.words import CLASSES, NOVELTIES, NUMBERS
 
-__all__ = ["Task", "looks_continuous", "many_classes", "task_of", "task_words"]
+__all__ = ["Task", "looks_continuous", "many_classes", "task_of", "task_of_model", "task_words"]
 
 _MANY_VALUES = 100  # different whole numbers, beyond which they are numbers
 _SEVERAL_VALUES, _ROWS_OF_EACH = 20, 4  # nor if there are several, with fewer rows of each
@@ -87,3 +89,10 @@ def looks_continuous(y: np.ndarray, distinct: np.ndarray | None = None) -> bool:
         return True
     n_values = len(distinct)
     return n_values > _MANY_VALUES or (n_values > _SEVERAL_VALUES and _ROWS_OF_EACH * n_values > len(y))
+
+
+def task_of_model(model: Any) -> str:
+    """What a model predicts."""
+    if is_outlier_detector(model):
+        return NOVELTIES
+    return CLASSES if hasattr(model, "classes_") else NUMBERS

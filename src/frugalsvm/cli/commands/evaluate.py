@@ -47,11 +47,11 @@ def evaluate(
     with reported(of_model=model):
         from frugalsvm.cli.options import device_arguments
         from frugalsvm.cli.words.data_report import tell_left_out
-        from frugalsvm.explain.model_contents import task_of_model
         from frugalsvm.metrics.collected import scores_for
         from frugalsvm.metrics.windows import Curve
         from frugalsvm.persist import load
         from frugalsvm.persist.savable import FOR_PREDICTION
+        from frugalsvm.pipelines.label_task import task_of_model
         from frugalsvm.pipelines.model_rows import open_for
         from frugalsvm.pipelines.prequential import learned_in_turn
         from frugalsvm.streams.batch import labels_of, rows_of

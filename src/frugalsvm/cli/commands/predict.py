@@ -76,7 +76,7 @@ def predict(
 
 def _refuse_columns(fitted: Any, model: Path, *, scores: bool, probabilities: bool) -> None:
     """Refuse what a model does not have beside its predictions."""
-    from frugalsvm.explain.model_contents import task_of_model
+    from frugalsvm.pipelines.label_task import task_of_model
     from frugalsvm.words import CLASSES, NUMBERS
 
     if scores and probabilities:

@@ -9,7 +9,7 @@ import typer
 from frugalsvm.cli.catalogue import AUTO, CATALOGUE, WITHOUT_GAMMA
 from frugalsvm.cli.console import Page, Printer, print_json, tell
 from frugalsvm.cli.words.data_report import SHOWN_BAD_LINES, counts_of, skipped_words
-from frugalsvm.explain.model_facts import coverage_words
+from frugalsvm.words import coverage_words
 
 __all__ = ["Outcome", "TuneOutcome", "flag_words", "print_tuned", "tell_outcome"]
 
