@@ -150,9 +150,11 @@ def test_metrics_are_learned_with_laplacian_where_it_is_clearly_better(kernels, 
     squares, noise = _rng().random(200), 0.1 * _rng().normal(size=200)
     entries = [entry_of(kernel, squares if kernel == best else squares + lead + noise) for kernel in kernels]
     sample = sorted(entries, key=lambda entry: entry.rank_key)
-    searching = search_of(1000)
-    searching.plan = Plan(kernels)
-    assert searching._kernel_of_metrics(sample) == expected
+    numbers = _rng().normal(size=(200, 3))
+    for X, kernel in (numbers, expected), (np.sign(numbers), "laplacian" if len(kernels) == 1 else "rbf"):
+        task = task_of(X, X[:, 0] > 0)
+        searching = _Search(task, Plan(kernels), Clock(), lambda entry: None, lambda words: None)
+        assert searching._kernel_of_metrics(sample) == kernel  # features of two values have no thresholds
 
 
 def test_thresholds_of_single_columns_are_learned_with_laplacian():

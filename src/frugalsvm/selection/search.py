@@ -38,8 +38,8 @@ _N_LARGE = 3  # of the last, which are looked at
 _COARSE, _FINE = ((4.0, 10.0),), ((2.0, 3.0),)  # steps of gamma and C
 _N_FINE = 2  # kernels that are compared in finer steps
 _MOST_COMPARED = 2**16  # rows
-# Standard errors that another view of the rows must be better by, or a metric than half of it; and that a metric must be
-# better by than none, since it was chosen by the same rows
+# Standard errors that another view of the rows must be better by, or a metric than half of it; and those that a metric
+# must be better by than none, since it was chosen by the same rows
 _LEAD, _CLEAR = 1.0, 2.0
 _NOTHING = 1e-5  # share of errors below which nothing better is in sight
 _KEPT_OUT, _MOST_KEPT_OUT = 0.25, 2**14  # share of rows that judge a metric, and do not learn it; at most
@@ -213,12 +213,15 @@ class _Search:
 
         "rbf", but for a kernel of sums over features (laplacian) that is clearly better than those of Euclidean
         distances. It is where thresholds of single features count, and the factors of "rbf" are not the best for it.
+        Features of two values have no thresholds: both kernels are the same then, but for the factors.
         """
         euclidean = [entry for entry in sample if entry.candidate.kernel in self._turning]
         if not euclidean:
             return self.plan.kernels[0]
-        best = sample[0]
-        return "rbf" if best is euclidean[0] or not is_better(best, euclidean[0], _CLEAR) else best.candidate.kernel
+        best, some = sample[0].candidate, self.order[: 2 * CELL]
+        if best.kernel in self._turning or not is_better(sample[0], euclidean[0], _CLEAR):
+            return "rbf"
+        return "rbf" if _has_two_values(self.task.views[best.view].dense(some)) else best.kernel
 
     def _starts_in(self, learned: View) -> list[tuple[Candidate, float]]:
         own = Candidate(learned.name, self.metric_kernel, 1.0)
@@ -362,6 +365,11 @@ class _Search:
 def _number_kept_out(n_rows: int) -> int:
     """How many rows are kept out of the learning, at least."""
     return min(int(_KEPT_OUT * n_rows), _MOST_KEPT_OUT)
+
+
+def _has_two_values(rows: np.ndarray) -> bool:
+    """Whether no feature has more than two values."""
+    return bool(((rows == rows.min(axis=0)) | (rows == rows.max(axis=0))).all())
 
 
 def learned_view(task: Task, view: View, index: np.ndarray, kernel: str) -> View:
