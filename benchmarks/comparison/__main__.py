@@ -1,4 +1,7 @@
-"""``python -m benchmarks.comparison COMMAND``: run, report, repeat, streams, tables or copy; each has ``--help``."""
+"""``python -m benchmarks.comparison COMMAND``: each has ``--help``.
+
+Commands are run, report, repeat, causes, streams, tables and copy.
+"""
 
 from benchmarks.comparison.commands import main
 

@@ -19,7 +19,7 @@ from benchmarks.comparison.splits import split_of
 from benchmarks.comparison.tuning import chosen
 from benchmarks.peak_memory import PeakMemory
 
-__all__ = ["Place", "measured", "warm_up"]
+__all__ = ["Place", "fitted", "measured", "warm_up"]
 
 WARM_ROWS = 400
 SMALL = 0.02  # of a fit: compiling that took less is not worth another one
@@ -94,12 +94,12 @@ def _warm_fit(peer, task, split, settings):
     logger.addHandler(compiled)
     logger.setLevel(logging.INFO)
     try:
-        fitted = _fitted(peer, task, split, settings)
+        found = fitted(peer, task, split, settings)
     finally:
         logger.removeHandler(compiled)
-    if compiled.total > SMALL * fitted[-1]["fit_s"]:
-        return _fitted(peer, task, split, settings)
-    return fitted
+    if compiled.total > SMALL * found[-1]["fit_s"]:
+        return fitted(peer, task, split, settings)
+    return found
 
 
 class _CompileSeconds(logging.Handler):
@@ -112,7 +112,8 @@ class _CompileSeconds(logging.Handler):
             self.total += record.args[-1]
 
 
-def _fitted(peer, task, split, settings):
+def fitted(peer, task, split, settings):
+    """A model of the training rows of a split, what prepares columns for it, and seconds."""
     watch = Watch()
     columns = Columns(peer.columns, has_one_unit=split.has_one_unit, is_regression=split.is_regression)
     X = columns.fit_transform(split.X, split.y)

@@ -62,6 +62,12 @@ def _add_folder(part):
     part.add_argument("folder", type=Path)
 
 
+def _add_causes(part):
+    part.add_argument("tables", nargs="*", metavar="TABLE", help="(default: all that have causes)")
+    part.add_argument("--parts", type=int, default=10, help="repetitions: a fifth of the rows judges in each")
+    part.add_argument("--threads", type=int, default=1, help="of each learner")
+
+
 def _add_run_options(part):
     part.add_argument("--splits", nargs="+", type=int, default=list(range(5)), help="(default: all five)")
     part.add_argument("--most-rows", type=int, help="only tables with at most this number of rows")
@@ -118,6 +124,12 @@ def _copy(options):
     export(options.folder)
 
 
+def _causes(options):
+    from benchmarks.comparison.causes import show_causes
+
+    show_causes(options)
+
+
 COMMANDS = {
     "run": (
         _run,
@@ -126,6 +138,7 @@ COMMANDS = {
     ),
     "report": (_report, "who is ahead, of all results", (_add_file, _add_effort, _add_choice)),
     "repeat": (_repeat, "how far two runs of the same cells are apart", (_add_two_files, _add_effort)),
+    "causes": (_causes, "ways to learn tables on which ours is behind, by training rows", (_add_causes,)),
     "streams": (_streams, "measure learners of streams", (_add_file, _add_pieces, _add_learners)),
     "tables": (_tables, "which tables and peers there are, and which can be had here", ()),
     "copy": (_copy, "copy tables of packages into a folder, for a machine without them", (_add_folder,)),

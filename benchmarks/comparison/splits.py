@@ -26,15 +26,18 @@ class Split(NamedTuple):
     has_one_unit: bool
 
 
-def split_of(name, place, *, validate=False):
-    """One of the five splits; with ``validate``, a fifth of its training rows are judged in place of test rows."""
+def split_of(name, place, *, validate=False, seed=None):
+    """One of the five splits; with ``validate``, a fifth of its training rows are judged in place of test rows.
+
+    Which fifth depends on a seed: that of a split is its number.
+    """
     X, y = rows_of(name)
     is_regression = TABLES[name].is_regression
     folds = (KFold if is_regression else StratifiedKFold)(N_SPLITS, shuffle=True, random_state=SEED)
     train, test = list(folds.split(np.zeros(len(y)), y))[place]
     train = np.random.default_rng([SEED, place]).permutation(train)
     if validate:
-        learned, judged = parts_of(y[train], 1 / N_SPLITS, is_regression, place)
+        learned, judged = parts_of(y[train], 1 / N_SPLITS, is_regression, place if seed is None else seed)
         train, test = train[learned], train[judged]
     targets = (_standardized if is_regression else _numbered)(y[train], y[test])
     return Split(rows_at(X, train), targets[0], rows_at(X, test), targets[1], is_regression, TABLES[name].has_one_unit)

@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 from frugalsvm.lowrank.losses import SquaredHinge
+from frugalsvm.selection.judging import Judgment
+from frugalsvm.selection.low_rank import Start
+from frugalsvm.selection.rounds import Entry
 from frugalsvm.selection.search import COMPARED, LARGER, METRIC, Plan, _Search, search
-from frugalsvm.selection.task import Machinery, Task, new_view
+from frugalsvm.selection.task import Candidate, Machinery, Task, new_view
 from frugalsvm.selection.work import Clock
 
 
@@ -103,6 +106,66 @@ def test_half_of_a_metric_has_the_square_roots_of_its_sizes(A):
     np.testing.assert_allclose(roots**2 / roots[0] ** 2, sizes / sizes[0])
 
 
+def entry_of(kernel, squares, round_=None, n_components=0):
+    judgment = Judgment(squares, squares, np.ones(len(squares)), np.arange(len(squares)) % 5)
+    return Entry(Candidate("scaled", kernel, 1.0), 1.0, judgment, round_, 0.0, n_components)
+
+
+@pytest.mark.parametrize(
+    ("plain", "whole", "half", "expected"),
+    [
+        (1.0, 0.50, 0.51, "half"),  # all of the metric is better, but not by more than chance
+        (1.0, 0.51, 0.50, "half"),
+        (1.0, 0.50, 0.70, "whole"),
+        (1.0, 0.98, 0.99, "plain"),
+        (1.0, 0.935, 0.955, "whole"),  # half of it is not clearly better than none, and all of it is
+    ],
+)
+def test_half_of_a_metric_is_taken_unless_all_of_it_is_better(plain, whole, half, expected):
+    def entry_with(view, error):  # paired differences have a standard deviation of about .35
+        entry = entry_of("rbf", error + noises[view])
+        return entry._replace(candidate=entry.candidate._replace(view=view))
+
+    rng = _rng()
+    noises = {name: 0.25 * rng.normal(size=200) for name in ("plain", "whole", "half")}
+    noises = {name: noise - noise.mean() for name, noise in noises.items()}
+    entries = [entry_with("plain", plain), entry_with("whole", whole), entry_with("half", half)]
+    searching = search_of(1000)
+    searching.halves = {"half"}
+    taken = searching._metric_or_not(entries[0], entries[1:], entries)
+    assert taken.candidate.view == expected
+
+
+@pytest.mark.parametrize(
+    ("kernels", "best", "lead", "expected"),
+    [
+        (("rbf", "laplacian"), "laplacian", 0.2, "laplacian"),
+        (("rbf", "laplacian"), "laplacian", 0.001, "rbf"),  # not clearly better
+        (("rbf", "laplacian"), "rbf", 0.2, "rbf"),
+        (("matern32", "laplacian"), "laplacian", 0.2, "laplacian"),
+        (("laplacian",), "laplacian", 0.2, "laplacian"),
+    ],
+)
+def test_metrics_are_learned_with_laplacian_where_it_is_clearly_better(kernels, best, lead, expected):
+    squares, noise = _rng().random(200), 0.1 * _rng().normal(size=200)
+    entries = [entry_of(kernel, squares if kernel == best else squares + lead + noise) for kernel in kernels]
+    sample = sorted(entries, key=lambda entry: entry.rank_key)
+    numbers = _rng().normal(size=(200, 3))
+    for X, kernel in (numbers, expected), (np.sign(numbers), "laplacian" if len(kernels) == 1 else "rbf"):
+        task = task_of(X, X[:, 0] > 0)
+        searching = _Search(task, Plan(kernels), Clock(), lambda entry: None, lambda words: None)
+        assert searching._kernel_of_metrics(sample) == kernel  # features of two values have no thresholds
+
+
+def test_thresholds_of_single_columns_are_learned_with_laplacian():
+    X = _rng().uniform(size=(700, 6))
+    told = []
+    y = (X[:, 0] > 0.5) ^ (X[:, 1] > 0.7)
+    search(task_of(X, y), Plan(("rbf", "laplacian")), Clock(), told.append)
+    views = {entry.candidate.view for entry in told if entry.round.number == METRIC}
+    assert views == {"learned metric (laplacian)", "learned metric (laplacian), softened"}
+
+
 def test_without_a_metric_all_rows_count():
     X = _rng().normal(size=(600, 2))
     made = search(task_of(X, X[:, 0] * X[:, 1] > 0), Plan(("rbf",), learns_metric=False), Clock(), lambda entry: None)
@@ -127,3 +190,20 @@ def test_what_larger_cells_gain_is_measured_in_two_sizes(monkeypatch):
     np.testing.assert_array_equal(small.judged_index, large.judged_index)
     assert made.cell_size >= 200
     assert made.rival is None
+
+
+# --- low-rank machines ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("saved", "expected"), [(0.0, 2250), (0.004, 2250), (0.1, 3000)])
+def test_landmarks_are_no_more_than_it_pays(saved, expected, monkeypatch):
+    squares = _rng().random(200)
+
+    def entries(start, round_, n_landmarks, path):
+        own = squares if n_landmarks < 2250 else (1.0 - saved) * squares
+        return [entry_of("rbf", own, round_, n_landmarks)._replace(C=C) for C in path]
+
+    monkeypatch.setattr("frugalsvm.selection.search.low_rank_entries", entries)
+    best, n_components = search_of(3000)._low_rank(Start(Candidate("scaled", "rbf", 1.0), 1.0, 512))
+    assert best.n_components == 2250  # a quarter of 3000 rows judge
+    assert n_components == expected

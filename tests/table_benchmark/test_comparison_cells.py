@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from benchmarks.comparison import cells, lanes, splits
+from benchmarks.comparison import causes, cells, lanes, splits
+from benchmarks.comparison.causes import Way
 from benchmarks.comparison.cells import Place, measured, warm_up
 from benchmarks.comparison.commands import main
 from benchmarks.comparison.peers import PEERS, Peer, Task, add_peer
@@ -399,3 +400,27 @@ def test_tables_that_are_here(capsys, monkeypatch):
     assert "has 3 rows and 7" in lines["penguins"]
     assert "made when it is needed" in lines["hard-10M"]
     assert "a tree: installed" in said
+
+
+def test_causes_are_ways_on_the_same_rows(monkeypatch, capsys):
+    seen = []
+
+    def noted(X):
+        seen.append(X)
+        return X
+
+    ways = (
+        Way("a tree", "tree"),
+        Way("of one split", "tree", {"max_depth": 1}, noted),
+        Way("of few", "tree", n_rows=5),
+    )
+    monkeypatch.setattr(causes, "CAUSES", {"phoneme": ways})
+    main(["causes", "phoneme", "--parts", "2"])
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split("  ")[-1] for line in lines[1:]] == ["a tree", "of one split", "of few"]
+    assert float(lines[1].split()[0]) <= float(lines[3].split()[0])
+    test_rows = {tuple(row) for row in splits.split_of("phoneme", 0).X_test}
+    assert not any(tuple(row) in test_rows for X in seen for row in X)
+    assert not np.array_equal(seen[0], seen[2])  # other parts
+    with pytest.raises(SystemExit, match="there are phoneme"):
+        main(["causes", "german"])

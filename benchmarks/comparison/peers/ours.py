@@ -25,5 +25,5 @@ class Auto(Peer):
 
     def new(self, task, settings):
         kind = _WithQuantiles if task.is_regression else AutoSVC
-        budget = {"time_budget": settings["seconds"]} if "seconds" in settings else {}
-        return kind(device=task.device, n_jobs=task.n_threads, random_state=task.seed, **budget)
+        own = {"time_budget" if name == "seconds" else name: value for name, value in settings.items()}
+        return kind(device=task.device, n_jobs=task.n_threads, random_state=task.seed, **own)

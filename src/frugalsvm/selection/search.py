@@ -2,10 +2,11 @@
 
 1. Kernels and widths, on a random sample.
 2. The best kernels again, in cells as dense as those of the last fit.
-3. The same in a learned metric; only rows count that the metric has not seen.
+3. The same in a learned metric, of rbf or of laplacian; only rows count that the metric has not seen.
 4. The best with the metric, with half of it and without it, on the same rows, each in cells of its own.
 5. Larger cells: what they gain tells how large those of the last fit are to be.
-6. A low-rank machine of all rows, where as many landmarks do as well as cells of as many rows: pixels want it.
+6. A low-rank machine of all rows, where as many landmarks do as well as cells of as many rows: pixels want it. One with
+   half of the landmarks tells whether the last fit is to have more.
 
 A limit of time is looked at before each candidate: what it will take, and what the fit to all rows will take after it.
 """
@@ -25,7 +26,8 @@ from frugalsvm.selection.low_rank import Start, affordable_landmarks, global_sta
 from frugalsvm.selection.rounds import Entry, Round, best_of, in_order, is_better
 from frugalsvm.selection.sampling import divided, neighborhoods, random_order, sampled
 from frugalsvm.selection.task import Candidate, Task, View, gamma_for, similar_gamma
-from frugalsvm.selection.work import CELLS, Clock, cell_work
+from frugalsvm.selection.work import CELLS, Clock, cell_work, fit_work
+from frugalsvm.selection.work import LOW_RANK as WORK_OF_LOW_RANK
 
 __all__ = ["Found", "Plan", "search"]
 
@@ -36,7 +38,8 @@ _N_LARGE = 3  # of the last, which are looked at
 _COARSE, _FINE = ((4.0, 10.0),), ((2.0, 3.0),)  # steps of gamma and C
 _N_FINE = 2  # kernels that are compared in finer steps
 _MOST_COMPARED = 2**16  # rows
-# Standard errors that another view of the rows must be better by, and a metric: it was chosen by the same rows
+# Standard errors that another view of the rows must be better by, or a metric than half of it; and those that a metric
+# must be better by than none, since it was chosen by the same rows
 _LEAD, _CLEAR = 1.0, 2.0
 _NOTHING = 1e-5  # share of errors below which nothing better is in sight
 _KEPT_OUT, _MOST_KEPT_OUT = 0.25, 2**14  # share of rows that judge a metric, and do not learn it; at most
@@ -49,7 +52,7 @@ _ONE_CELL = 4096  # up to this number, rows are not divided
 _LEAST_SIZE, _USUAL_SIZE = 256, 2048  # of cells
 _MOST_TREES = 3
 _WELL = 3.0  # times the work of the last fit, where large cells gain much
-_PAYS, _PAYS_WELL = 0.005, 0.08  # shares of squared errors that cells of twice the size save
+_PAYS, _PAYS_WELL = 0.005, 0.08  # shares of squared errors that cells of twice the size save, or twice the landmarks
 NO_TIME_FOR_LOW_RANK = "There was no time to compare a low-rank machine."
 _FACTORS = (1 / 4, 1.0, 4.0)  # of C of low-rank machines
 _MOST_JUDGES, _MOST_ROWS = 2**12, 2**16  # of low-rank machines
@@ -100,9 +103,12 @@ class _Search:
         self.order = random_order(task.labels, task.n_rows, task.rng)
         self.unseen = np.ones(task.n_rows, bool)
         self.large: dict[str, list[np.ndarray]] = {}  # by view, the rows of some large cells
+        self.metric_kernel = plan.kernels[0]  # that metrics are learned with
+        self.halves: set[str] = set()  # views of half of a metric
 
     def run(self) -> Found:
         sample = self._on_sample()
+        self.metric_kernel = self._kernel_of_metrics(sample)
         if self._must_be_low_rank(sample[0]):
             best = self._in_sample(sample[0])
             return self._found(*self._low_rank(Start(best.candidate, best.C, CELL)), None)
@@ -187,11 +193,12 @@ class _Search:
         self.announce(f"learning a metric, which takes about {seconds:.0f} s")
         others = self.order[_number_kept_out(task.n_rows) :][:_MOST_LEARNED]
         try:
-            learned = learned_view(task, view, others, self._own_kernel)
+            learned = learned_view(task, view, others, self.metric_kernel)
         except np.linalg.LinAlgError:
             self.notes.append("A metric could not be learned: these rows have no kernel machines to learn it with.")
             return []
         found = [learned, learned.softened()]
+        self.halves.add(found[1].name)
         task.views.update((each.name, each) for each in found)
         self.unseen[others] = False
         return found
@@ -201,13 +208,23 @@ class _Search:
         """Kernels for which metrics may have directions: sums over features have none."""
         return [kernel for kernel in self.plan.kernels if is_of_products(KERNELS[kernel](gamma=1.0))]
 
-    @property
-    def _own_kernel(self) -> str:
-        """That which metrics are learned with."""
-        return "rbf" if self._turning else self.plan.kernels[0]
+    def _kernel_of_metrics(self, sample: list[Entry]) -> str:
+        """The kernel that metrics are learned with, by how good the best of each kernel is without one.
+
+        "rbf", but for a kernel of sums over features (laplacian) that is clearly better than those of Euclidean
+        distances. It is where thresholds of single features count, and the factors of "rbf" are not the best for it.
+        Features of two values have no thresholds: both kernels are the same then, but for the factors.
+        """
+        euclidean = [entry for entry in sample if entry.candidate.kernel in self._turning]
+        if not euclidean:
+            return self.plan.kernels[0]
+        best, some = sample[0].candidate, self.order[: 2 * CELL]
+        if best.kernel in self._turning or not is_better(sample[0], euclidean[0], _CLEAR):
+            return "rbf"
+        return "rbf" if _has_two_values(self.task.views[best.view].dense(some)) else best.kernel
 
     def _starts_in(self, learned: View) -> list[tuple[Candidate, float]]:
-        own = Candidate(learned.name, self._own_kernel, 1.0)
+        own = Candidate(learned.name, self.metric_kernel, 1.0)
         kernels = self.plan.kernels if learned.metric.ndim == 1 else self._turning
         return [
             (Candidate(learned.name, kernel, similar_gamma(own, kernel, learned.width)), 100.0) for kernel in kernels
@@ -233,11 +250,18 @@ class _Search:
         return self._metric_or_not(plain, others, found)
 
     def _metric_or_not(self, plain: Entry, others: list[Entry], found: list[Entry]) -> Entry:
-        """The best with a metric where it is clearly better, by what was found for all on the same rows."""
+        """The best with a metric where it is clearly better, by what was found for all on the same rows.
+
+        Half of the metric, where all of it is not better by more than chance: it overstates what it found.
+        """
         without, *with_metric = found
-        best, entry = min(zip(others, with_metric, strict=True), key=lambda pair: pair[1].rank_key)
-        if is_better(entry, without, _CLEAR):
-            return best
+        pairs = sorted(zip(others, with_metric, strict=True), key=lambda pair: pair[1].rank_key)
+        half = next((pair for pair in pairs if pair[0].candidate.view in self.halves), pairs[0])
+        if is_better(pairs[0][1], half[1], _LEAD):
+            half = pairs[0]
+        for each, entry in (half, pairs[0]):
+            if is_better(entry, without, _CLEAR):
+                return each
         self.notes.append("A learned metric was not taken: on rows that it had not seen it was not clearly better.")
         self.unseen[:] = True
         return plain
@@ -278,7 +302,23 @@ class _Search:
         found = low_rank_entries(start, round_, n_landmarks, [start.C * factor for factor in _FACTORS])
         for entry in found:
             self.tell(entry)
-        return best_of(found), n_components
+        best = best_of(found)
+        if plan.n_components is None and n_landmarks < n_components and not self._more_landmarks_pay(start, best):
+            n_components = n_landmarks
+        return best, n_components
+
+    def _more_landmarks_pay(self, start: Start, best: Entry) -> bool:
+        """Whether a machine with half of the landmarks has clearly larger squared errors.
+
+        If not, more of them would save nothing, and a machine with all rows as landmarks takes long.
+        """
+        half, round_ = best.n_components // 2, best.round
+        work = fit_work(round_.n_rows, half, self.task.n_outputs)
+        if half < 1 or not self.clock.fits(self.clock.seconds_for(WORK_OF_LOW_RANK, work), self._for_fit):
+            return True
+        (fewer,) = low_rank_entries(start, round_, half, [best.C])
+        self.tell(fewer)
+        return best.rank_key < (1.0 - _PAYS) * fewer.rank_key
 
     # --- the last fit ---------------------------------------------------------------------------------------------
 
@@ -325,6 +365,11 @@ class _Search:
 def _number_kept_out(n_rows: int) -> int:
     """How many rows are kept out of the learning, at least."""
     return min(int(_KEPT_OUT * n_rows), _MOST_KEPT_OUT)
+
+
+def _has_two_values(rows: np.ndarray) -> bool:
+    """Whether no feature has more than two values."""
+    return bool(((rows == rows.min(axis=0)) | (rows == rows.max(axis=0))).all())
 
 
 def learned_view(task: Task, view: View, index: np.ndarray, kernel: str) -> View:
