@@ -168,12 +168,18 @@ sys.path.insert(0, sys.argv[1])
 from test_crew import Crew, computed, expected
 crew = Crew(3)
 computed(crew, 1)
-threading.Timer(0.3, _thread.interrupt_main).start()
+is_over = threading.Event()
+def interrupt():  # again, where Python has lost one, as in the end of an object
+    seconds = 0.3
+    while not is_over.wait(seconds):
+        _thread.interrupt_main()
+        seconds = 10.0
+threading.Thread(target=interrupt, daemon=True).start()
 try:
     while True:
         computed(crew, 100)
 except KeyboardInterrupt:
-    pass
+    is_over.set()
 assert np.array_equal(computed(crew, 5), expected())
 print("the end")
 """
