@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
-import frugalsvm.lowrank.nystroem
+import frugalsvm.lowrank.landmark_blocks
 import frugalsvm.lowrank.products
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.expansion import exact_kernel, moved_rows, new_expansion
@@ -186,7 +186,7 @@ class TestScoresOfSingleRows:
         made = new_nystroem(RBF(0.05), X[:40]) if kind == "nystroem" else new_fourier(22, 40, 0.05, rng, False)
         coefficients = rng.normal(size=(40, 2))
         before = linear_values(made, X, coefficients)
-        for module in (frugalsvm.lowrank.products, frugalsvm.lowrank.nystroem):
+        for module in (frugalsvm.lowrank.products, frugalsvm.lowrank.landmark_blocks):
             monkeypatch.setattr(module, "single_is_steady", lambda: False)
         whole = linear_values(made, X, coefficients)
         np.testing.assert_allclose(whole, before, atol=1e-4)
