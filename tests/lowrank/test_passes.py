@@ -10,6 +10,7 @@ from frugalsvm.compiling.threads import Threads
 from frugalsvm.lowrank.gram import is_upper_triangle
 from frugalsvm.lowrank.passes import ChosenRows, CurvedSums, Passes, TwoTriangles
 from frugalsvm.lowrank.symmetric import gram, inverse_factor, is_positive_definite, products_of_rows, roots_of
+from frugalsvm.lowrank.whitening import HostWhitening
 
 N_ROWS = 3001
 
@@ -199,3 +200,20 @@ def test_a_fit_is_the_same_on_any_number_of_threads(kind, monkeypatch):
         assert other.objective_ == fits[0].objective_
         values = [model.predict(X[:3000]) for model in (other, fits[0])]
         np.testing.assert_array_equal(*values)
+
+
+def test_a_rounded_matrix_is_seen_when_it_is_full():
+    """Tasks in threads of one process share a whitening."""
+    seen = []
+
+    class Passes:
+        def each(self, function, n_rows, width):
+            seen.append(whitening._single)
+            function(slice(0, n_rows))
+
+    matrix = np.triu(np.random.default_rng(0).normal(size=(5, 5)))
+    whitening = HostWhitening(matrix, Passes())
+    single, is_triangle = whitening.in_single()
+    assert seen == [None]
+    assert is_triangle
+    np.testing.assert_array_equal(single, matrix.astype(np.float32))

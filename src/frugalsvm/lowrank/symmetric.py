@@ -30,7 +30,7 @@ def with_diagonal(matrix, added):
 
 
 def gram(passes, rows):
-    """``rows.T @ rows`` in float64 from the diagonal on, with anything below it; multiplied in the type of the rows."""
+    """``rows.T @ rows`` in float64 from the diagonal on, with zeros below it; multiplied in the type of the rows."""
     n_rows, size = rows.shape
     parts = row_blocks(n_rows, _SUMS if size <= _MOST_SUMMED else 1, least=_LEAST_ROWS)
     blocks = row_blocks(size, _BLOCKS if len(parts) == 1 else _FEWER_BLOCKS, least=_LEAST)
@@ -40,7 +40,7 @@ def gram(passes, rows):
         for i, above in enumerate(blocks)
         for left in blocks[: i + 1]
     ]
-    out, sums = np.empty((size, size)), np.empty((len(parts), size * size), rows.dtype)
+    out, sums = np.zeros((size, size)), np.empty((len(parts), size * size), rows.dtype)
     integers = np.zeros((len(tiles), LINE), np.int32)
     of = Gram(library_for(rows.dtype), rows.reshape(-1), size, np.array(tiles), integers, sums, out)
     passes.crew.run(multiply_tiles, n_rows * size * size // 2 // PRODUCTS_PER_NUMBER, of)

@@ -118,12 +118,14 @@ class HostWhitening(MatrixWhitening):
 
     def _in_single(self):
         if self._single is None:
-            self._single = np.empty(self._double.shape, np.float32)
-            self._passes.each(self._round, *self._single.shape)
-        return self._single
+            rounded = np.empty(self._double.shape, np.float32)
 
-    def _round(self, rows):
-        self._single[rows] = self._double[rows]
+            def fill(rows):
+                rounded[rows] = self._double[rows]
+
+            self._passes.each(fill, *rounded.shape)
+            self._single = rounded  # when it is full: other threads may use this whitening, too
+        return self._single
 
     def raw(self, vectors: Any) -> Any:
         return self._passes.scores(self._double, vectors) if self._is_double(vectors) else super().raw(vectors)
