@@ -21,6 +21,7 @@ from frugalsvm.streams.dialect import looks_numeric
 __all__ = ["left_out", "notes_on", "reasons"]
 
 _LISTED = 10  # names in a sentence
+_LOOKED_AT = 1000  # rows that tell how a column is written: texts that are all different may be millions
 _MANY = 0.5  # share of numbers among distinct values, from which a column of text was perhaps meant to have numbers
 
 
@@ -38,8 +39,9 @@ def left_out(X: Any, layout: Layout | None) -> str | None:
 
 def _odd_number(values: Any) -> str | None:
     """The first value of a column of text where most look like numbers."""
-    numeric = [value for value in values if isinstance(value, str) and looks_numeric(value)]
-    return numeric[0] if len(numeric) > _MANY * len(values) else None
+    some = values[:_LOOKED_AT]
+    numeric = [value for value in some if isinstance(value, str) and looks_numeric(value)]
+    return numeric[0] if len(numeric) > _MANY * len(some) else None
 
 
 def notes_on(X: Any, layout: Layout | None, pipeline: StreamPipeline) -> list[str]:
