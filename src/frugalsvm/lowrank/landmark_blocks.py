@@ -95,20 +95,12 @@ def _multiply_block(scratch, rows, first, last, landmarks):
 
 @_multiply_block.implement(_Scratch)
 def _in_single(scratch, rows, first, last, landmarks):
-    if last - first == len(scratch.rows):
-        matrix_product(rows[first:last], landmarks.T, scratch.products)
-        return
-    _fill_up(rows, first, last, scratch.rows)
-    matrix_product(scratch.rows, landmarks.T, scratch.products)
+    _multiply_columns(scratch, rows, first, last, landmarks.T)
 
 
 @_multiply_block.implement(_NarrowScratch)
 def _in_columns(scratch, rows, first, last, landmarks):
-    if last - first == len(scratch.rows):
-        matrix_product(rows[first:last], scratch.columns, scratch.products)
-        return
-    _fill_up(rows, first, last, scratch.rows)
-    matrix_product(scratch.rows, scratch.columns, scratch.products)
+    _multiply_columns(scratch, rows, first, last, scratch.columns)
 
 
 @_multiply_block.implement(_DoubleScratch)
@@ -117,6 +109,15 @@ def _in_double(scratch, rows, first, last, landmarks):
     matrix_product(scratch.rows, scratch.landmarks.T, scratch.in_double)
     for i in range(last - first):
         copy_row(scratch.products, i, scratch.in_double, i)
+
+
+@compiled
+def _multiply_columns(scratch, rows, first, last, columns):
+    if last - first == len(scratch.rows):
+        matrix_product(rows[first:last], columns, scratch.products)
+        return
+    _fill_up(rows, first, last, scratch.rows)
+    matrix_product(scratch.rows, columns, scratch.products)
 
 
 @compiled
