@@ -1,7 +1,10 @@
 """Other kernel machines."""
 
+import os
 import sys
 import sysconfig
+import threading
+from contextlib import contextmanager, suppress
 from types import ModuleType
 
 import numpy as np
@@ -109,11 +112,13 @@ class LiquidSVMModel:
     def fit(self, X, y):
         liquid = _liquid_svm()
         kind = liquid.lsSVM if self.is_regression else liquid.mcSVM
-        self.model = kind(_doubles(X), _doubles(y), useCells=True, threads=self.n_threads)
+        with _own_cores():
+            self.model = kind(_doubles(X), _doubles(y), useCells=True, threads=self.n_threads)
         return self
 
     def predict(self, X):
-        return self.model.predict(_doubles(X)).ravel()
+        with _own_cores():
+            return self.model.predict(_doubles(X)).ravel()
 
     def __reduce__(self):
         raise TypeError("The machine is in the memory of a library in C++, and cannot be copied.")
@@ -129,6 +134,30 @@ def _liquid_svm():
     import liquidSVM
 
     return liquidSVM
+
+
+@contextmanager
+def _own_cores():
+    """It binds its threads to the first cores of the machine, where those of other lanes may be: move them back."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    cores, over = os.sched_getaffinity(0), threading.Event()
+
+    def move_back():
+        while not over.wait(0.02):
+            for thread in os.listdir("/proc/self/task"):
+                with suppress(OSError):  # it has ended
+                    os.sched_setaffinity(int(thread), cores)
+
+    guard = threading.Thread(target=move_back)
+    guard.start()
+    try:
+        yield
+    finally:
+        over.set()
+        guard.join()
+        os.sched_setaffinity(0, cores)
 
 
 def _doubles(values):
