@@ -162,10 +162,11 @@ def test_a_forked_process_calls_members_of_its_own():
 
 
 INTERRUPTED = """
-import _thread, sys, threading, time
+import _thread, signal, sys, threading
 import numpy as np
 sys.path.insert(0, sys.argv[1])
 from test_crew import Crew, computed, expected
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has programs in the background ignore it
 crew = Crew(3)
 computed(crew, 1)
 is_over = threading.Event()
