@@ -22,6 +22,28 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 collect_ignore_glob = ["conftest.py", "*/conftest.py"]
 
 
+def pytest_collection_modifyitems(items):
+    """The largest family of tests first, so that `pytest_xdist_make_scheduler` has it in one half."""
+    items.sort(key=lambda item: "estimators" not in item.path.parts)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Have two workers begin at both ends of the files: what tests of one family compile, one worker compiles."""
+    if config.option.dist != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class BothEnds(LoadFileScheduling):
+        def _assign_work_unit(self, node):
+            if self.nodes.index(node) % 2:
+                self.workqueue.move_to_end(next(reversed(self.workqueue)), last=False)
+            super()._assign_work_unit(node)
+
+    config.option.loadscopereorder = False  # else files with many tests come first, whatever family they are of
+    return BothEnds(config, log)
+
+
 @pytest.fixture(scope="session")
 def shared_data():
     """Folder with the real data sets; tests that need it are skipped where it is missing."""
