@@ -1,5 +1,6 @@
 """Threads are bounded before anything numerical is imported: the suite is made for two busy cores."""
 
+import gc
 import os
 from pathlib import Path
 
@@ -20,6 +21,14 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 # No doctests here; and there are more files of this name, of which only one can be imported as a module.
 collect_ignore_glob = ["conftest.py", "*/conftest.py"]
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item, nextitem):
+    """What a file leaves, such as what Numba knows of functions, stays: have the collector not look at it again."""
+    if nextitem is None or nextitem.path != item.path:
+        gc.collect()
+        gc.freeze()
 
 
 def pytest_collection_modifyitems(items):
