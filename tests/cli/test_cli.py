@@ -55,7 +55,13 @@ def model(folder):
 
 class TestTrain:
     @pytest.mark.parametrize(
-        ("scale", "words"), [("robust", "features scaled"), ("soft", "softly clipped"), ("standard", "standardized")]
+        ("scale", "words"),
+        [
+            ("robust", "features scaled"),
+            ("soft", "softly clipped"),
+            ("symmetric", "long tails"),
+            ("standard", "standardized"),
+        ],
     )
     def test_scalers_by_name(self, folder, tmp_path, scale, words):
         output = tmp_path / "model.frugal"
@@ -276,7 +282,7 @@ class TestOtherCommands:
         ("words", "completed"),
         [
             ("train x -a las", ["lasvm", "lasvm-nc", "lasvm-i"]),
-            ("train x --scale ", ["auto", "yes", "no", "robust", "soft", "standard", "following"]),
+            ("train x --scale ", ["auto", "yes", "no", "robust", "soft", "symmetric", "standard", "following"]),
             ("predict m x --on-bad-line s", ["skip"]),
             ("export m --to ", ["onnx", "c", "libsvm"]),
         ],

@@ -116,10 +116,17 @@ def test_a_stream_pipeline_clips_inputs_as_it_does_itself(kind, scale):
 
 @pytest.mark.parametrize("kind", [np.asarray, csr_matrix], ids=["dense", "sparse"])
 @pytest.mark.parametrize(
-    "scaler", [StreamingScaler(), StreamingScaler(soft_clip=True), StreamingScaler("standard", clip=None)]
+    "scaler",
+    [
+        StreamingScaler(),
+        StreamingScaler(soft_clip=True),
+        StreamingScaler("symmetric", soft_clip=True),
+        StreamingScaler("standard", clip=None),
+    ],
 )
 def test_a_streaming_scaler_in_a_pipeline_of_scikit_learn(scaler, kind):
     X, y = blobs(400, 6, 2, seed=0)
+    X[:, 5] = np.exp(X[:, 5])
     pipeline = make_pipeline(clone(scaler), BSGDClassifier(budget=20, gamma=0.02, random_state=0)).fit(kind(3 * X), y)
     far = X * np.where(np.arange(400) % 3 == 0, 50.0, 1.0)[:, None]
     assert_same_scores(plain_model(pipeline).decision_function(far), pipeline.decision_function(kind(far)), 1e-5)

@@ -16,6 +16,15 @@ def statistics(values, clip=3.0, *, soft=False):
     return center, scale, clip * scale if soft else max(clip * scale, 2 * unit)
 
 
+def bent(values):
+    """Values of a feature with a long tail of large values, made symmetric, up to an offset and a scale."""
+    values = np.asarray(values, np.float64)
+    start = np.quantile(values, 0.02, method="inverted_cdf")
+    room = np.median(values) - start or np.median(values[values > start]) - start
+    beyond = np.maximum(values - start, 0.0)
+    return np.where(values > start, beyond / (1 + beyond / room), values - start)
+
+
 def softly_clipped(distance, limit):
     """One distance: as it is up to two thirds of the limit, which it approaches beyond."""
     knee, room, size = 2 * limit / 3, limit / 3, abs(distance)

@@ -266,7 +266,7 @@ def test_features_that_only_grow_are_renewed_ever_more_rarely():
 
 def test_scale_is_a_choice_or_a_scaler():
     Z, y = clean()
-    names = "True, False, 'robust', 'soft', 'standard', 'following' or a StreamingScaler"
+    names = "True, False, 'robust', 'soft', 'symmetric', 'standard', 'following' or a StreamingScaler"
     with pytest.raises(ValueError, match=f"scale must be {names}, not 'minmax'"):
         StreamPipeline(bsgd(), scale="minmax").fit(Z, y)
     plain = StreamPipeline(bsgd(), scale=StreamingScaler("standard", clip=None)).fit(Z, y)

@@ -94,11 +94,11 @@ def test_rows_to_predict_are_written_in_the_type_of_the_estimator(small_blocks, 
     np.testing.assert_array_equal(fitted.decision_function(X), expected)
 
 
-def test_without_scaler_numbers_stay_as_they_are():
+def test_without_a_scaler_numbers_stay_as_they_are():
     X, y, _ = table(np.float64)
     pipeline = new_pipeline()
     rows = pipeline.survey(X, y)
-    other = pipeline.without_scaler()
+    other = pipeline.rescaled(False, rows)
     found, expected = other.prepared_rows(rows), new_pipeline(scale=False).prepare(X, y)
     np.testing.assert_array_equal(found.X, expected.X)
     assert pipeline.scaler_ is not None

@@ -42,7 +42,8 @@ __all__ = ["AutoMachine", "ones"]
 
 KERNELS_TRIED = ("rbf", "laplacian", "matern12", "matern32")
 CLIP = 6.0  # in scales: softly, since a column may tell classes apart by how far out its values are
-SCALED, IN_PROPORTION = "scaled", "in proportion"
+SCALED, SYMMETRIC, IN_PROPORTION = "scaled", "symmetric", "in proportion"
+_WORDS_OF_VIEWS = {SCALED: "scaled rows", SYMMETRIC: "rows made symmetric", IN_PROPORTION: "rows as they are"}
 _LEAST_ROWS = 4
 _GPU = 20.0  # usual cores
 _ON_HOST, _SHARE_OF_GPU = "4GB", 0.8  # of memory
@@ -201,7 +202,7 @@ class AutoMachine(ThreadSafe, BaseEstimator):
         except np.linalg.LinAlgError:
             raise ValueError(
                 f"{type(self).__name__} found no kernel machine for these rows: numbers in X may be too large or too "
-                "small for squares of them (1e-150 to 1e150). Choose other units for them."
+                "small for squares of them (1e-150 to 1e150), or weights too different. Choose other units for them."
             ) from None
         view = task.views[found.best.candidate.view]
         way = ways[view.base or view.name]
@@ -255,7 +256,11 @@ class AutoMachine(ThreadSafe, BaseEstimator):
                 "further columns say where."
             )
         if encoder is None and may_stay_unscaled(pipeline):
-            ways[IN_PROPORTION] = Way(pipeline.without_scaler(), ways[SCALED].given)
+            ways[IN_PROPORTION] = way.rescaled(False)
+        if pipeline.scaler_ is not None and pipeline.scaler_.centres_:
+            bent = way.rescaled(StreamingScaler("symmetric", clip=CLIP, soft_clip=True))
+            if not np.array_equal(bent.pipeline.scaler_.limit_, pipeline.scaler_.limit_):
+                ways[SYMMETRIC] = bent
         return ways, notes
 
     def _way(self, scale, encoder, X, y, sample_weight):
@@ -267,7 +272,10 @@ class AutoMachine(ThreadSafe, BaseEstimator):
             impute=impute,
             calibrate=self._classifies,
         )
-        return Way(pipeline, pipeline.survey(X, y, sample_weight))
+        rows = pipeline.survey(X, y, sample_weight)
+        if rows.weights is not None and rows.weights.any():  # in whatever unit they come
+            rows = rows._replace(weights=rows.weights / rows.weights[rows.weights > 0].mean())
+        return Way(pipeline, rows)
 
     def _name_features(self, pipeline):
         if self._layout is not None:
@@ -353,7 +361,7 @@ class AutoMachine(ThreadSafe, BaseEstimator):
 
     def _title(self, task, last, fit_seconds, clock):
         best = last.entry
-        view = {SCALED: "scaled rows", IN_PROPORTION: "rows as they are"}.get(best.candidate.view, "a learned metric")
+        view = _WORDS_OF_VIEWS.get(best.candidate.view, "a learned metric")
         return (
             f"{type(self).__name__}: {best.candidate.kernel} kernel on {view}, gamma={best.candidate.gamma:.3g}, "
             f"C={best.C:.3g}, {machine_words(last.model, task.n_rows)}; {self._score_name} {self.best_score_:.4f} on "

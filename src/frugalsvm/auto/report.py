@@ -40,7 +40,11 @@ ROUNDS = [
 _SHOWN = 5  # of each round
 _KERNELS_SHOWN = 8
 _KERNEL_NAMES = {"rbf": "Gaussian (rbf)", "laplacian": "Laplacian", "matern12": "Matern 1/2", "matern32": "Matern 3/2"}
-_VIEW_NAMES = {"scaled": "scaled columns", "in proportion": "columns as they are"}
+_VIEW_NAMES = {
+    "scaled": "scaled columns",
+    "symmetric": "columns made symmetric",
+    "in proportion": "columns as they are",
+}
 _PARAMETERS = ("kernel", "gamma", "C", "rows", "n_components")
 _OF_CANDIDATES = (*_PARAMETERS, "score", "scores", "seconds")
 FIELDS = (*_PARAMETERS, "heat", "n_rows", "seconds", "key", "scores", "score")

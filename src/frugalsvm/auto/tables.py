@@ -217,6 +217,10 @@ class Way(NamedTuple):
     pipeline: StreamPipeline
     given: LabeledRows  # rows before they are prepared
 
+    def rescaled(self, scale: Any) -> "Way":
+        """The same rows with another ``scale`` of the pipeline."""
+        return self._replace(pipeline=self.pipeline.rescaled(scale, self.given))
+
     def rows_at(self, index: Any) -> Any:
         """Some rows, prepared."""
         return self.pipeline.prepared_rows(self.given, index, dtype=np.float32).X

@@ -57,7 +57,7 @@ def _flag(kind: Any, default: Any, words: str, *names: str, choices: tuple[str, 
     return Flag(Annotated[kind, typer.Option(*names, help=words, **more)], default, choices)
 
 
-_SCALES = (*YES_OR_NO, "robust", "soft", "standard", "following")  # with the names that pipelines know
+_SCALES = (*YES_OR_NO, "robust", "soft", "symmetric", "standard", "following")  # with the names that pipelines know
 _FORMATS = ("libsvm", "csv", "tsv", "parquet", "arrow", "npz", "npy")
 _TEXT, _NUMBER, _COUNT, _FILE, _TEXTS = str | None, float | None, int | None, Path | None, list[str] | None
 _DATA = typer.Argument(help="Files, folders, patterns such as 'part-*.csv', or - for standard input.")

@@ -162,6 +162,7 @@ def _scaling(scale: Any) -> str:
         return "none: features are taken as they are"
     named = {
         "soft": "robust, softly clipped",
+        "symmetric": "robust, softly clipped, long tails drawn in",
         "standard": "means and standard deviations",
         "following": "means and standard deviations of the latest rows",
     }

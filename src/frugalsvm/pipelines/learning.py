@@ -18,7 +18,7 @@ from frugalsvm.estimators.streaming import learns_streams
 from frugalsvm.estimators.unchanged import unchanged_on_error
 from frugalsvm.estimators.validation import check_count, distinct_labels, encoded_labels
 from frugalsvm.pipelines.mapping import check_enough_rows
-from frugalsvm.pipelines.preparing import PreparingPipeline
+from frugalsvm.pipelines.preparing import PreparingPipeline, new_scaler
 from frugalsvm.pipelines.rows import LabeledRows, part_of, rows_at, stacked
 from frugalsvm.pipelines.saved import WATCHED
 from frugalsvm.pipelines.watching import left_range
@@ -272,10 +272,11 @@ class LearningPipeline(PreparingPipeline):
         return chosen._replace(X=self._prepared(chosen.X, chosen.columns, dtype), columns=None)
 
     @shared
-    def without_scaler(self):
-        """A pipeline with the same statistics that leaves numbers as they are: another way to prepare the same rows."""
+    def rescaled(self, scale, rows: LabeledRows):
+        """A pipeline with another ``scale``: another way to prepare the same rows, those of `survey`."""
         same = copy.copy(self)
-        same.scale, same.scaler_ = False, None
+        same.scale = scale
+        same.scaler_ = new_scaler(scale).fit(self._filled(rows.X)).freeze() if scale else None
         return same
 
     @exclusive

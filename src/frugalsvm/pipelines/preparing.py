@@ -36,6 +36,7 @@ __all__ = ["SCALERS", "PreparingPipeline", "new_scaler"]
 SCALERS = {
     "robust": StreamingScaler(),
     "soft": StreamingScaler(soft_clip=True),
+    "symmetric": StreamingScaler("symmetric", soft_clip=True),
     "standard": StreamingScaler("standard", clip=None),
     "following": StreamingScaler("standard", half_life=20_000),
 }

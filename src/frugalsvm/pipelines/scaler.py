@@ -15,7 +15,13 @@ from frugalsvm.estimators.validation import check_choice, check_positive, valida
 from frugalsvm.pipelines.sampling import RowSample, sampled
 from frugalsvm.pipelines.saved import SCALER
 from frugalsvm.pipelines.sketch import QuantileSketch, new_sketch, sketch_after, weighted_values
-from frugalsvm.pipelines.statistics import Statistics, clip, robust_statistics, standard_statistics
+from frugalsvm.pipelines.statistics import (
+    Statistics,
+    clip,
+    robust_statistics,
+    standard_statistics,
+    symmetric_statistics,
+)
 from frugalsvm.pipelines.watching import (
     RangeWatch,
     bounds_of,
@@ -29,7 +35,7 @@ from frugalsvm.pipelines.watching import (
 
 __all__ = ["StreamingScaler"]
 
-METHODS = ("robust", "standard")
+METHODS = ("robust", "symmetric", "standard")
 ROWS_AT_A_TIME = 2**14  # rows that are scaled at a time in float64: no large temporary arrays
 _ROBUST = ("median_", "scale_", "limit_", "constant_")
 _FITTED = (*_ROBUST, "mean_", "var_", "n_seen_", "centres_", "frozen_")
@@ -44,9 +50,12 @@ class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, ThreadSafe, BaseEs
 
     Parameters
     ----------
-    method : {"robust", "standard"}, default="robust"
+    method : {"robust", "symmetric", "standard"}, default="robust"
         "robust" takes the median as the center, and as the scale a standard deviation in which large distances are cut
-        off: a few wild values do not change them. "standard" takes mean and standard deviation of all values.
+        off: a few wild values do not change them. "symmetric" does so too, but bends features with a long tail on one
+        side, such as incomes or counts, about as their logarithm would; for dense rows and kernels of differences,
+        with ``soft_clip=True``. Bent features do not have the center 0, and are not watched (see Notes).
+        "standard" takes mean and standard deviation of all values.
     clip : float or None, default=3.0
         Values farther from the center than this many scales are moved to that distance, so that one of them cannot
         dominate a row. With "robust", the rare values of features that are mostly constant are not. None clips nothing.
@@ -177,6 +186,8 @@ class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, ThreadSafe, BaseEs
         return self._sketch is not None or self._sample is not None
 
     def _robust(self, X, weights=None) -> Statistics:
+        if self.method == "symmetric" and self.centres_:
+            return symmetric_statistics(X, self.clip, weights)  # type: ignore[arg-type]
         return robust_statistics(X, self.clip, weights, is_soft=self.soft_clip)
 
     def _streamed(self) -> Statistics:
@@ -199,6 +210,10 @@ class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, ThreadSafe, BaseEs
             raise ValueError("soft_clip=True needs a limit: clip must be a positive number, not None.")
         elif self.half_life is not None:
             raise ValueError("half_life needs a limit: clip must be a positive number, not None.")
+        if self.method == "symmetric" and not self.soft_clip:
+            raise ValueError("method='symmetric' bends features by soft clipping: it needs soft_clip=True.")
+        if self.method == "symmetric" and self.half_life is not None:
+            raise ValueError("method='symmetric' has statistics that stay: half_life must be None.")
         if self.half_life is not None:
             check_positive("half_life", self.half_life)
 
@@ -219,7 +234,7 @@ class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, ThreadSafe, BaseEs
         self._check_params()
         X = validated_rows(self, X, reset=True, order=None)
         self._begin(X)
-        if self.method == "robust":
+        if self.method != "standard":
             self.n_seen_ = X.shape[0]
             self._publish(self._robust(X))
         else:
@@ -247,9 +262,9 @@ class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, ThreadSafe, BaseEs
             raise ValueError("The scaler is frozen: models were learned with its statistics, which must stay.")
         self._check_params()
         X = validated_rows(self, X, reset=first)
-        if first or (self.method == "robust" and not self._streams):
+        if first or (self.method != "standard" and not self._streams):
             self._begin(X)
-        if self.method == "robust":
+        if self.method != "standard":
             self.n_seen_ += X.shape[0]
             self._take_rows(X)
         else:
@@ -283,7 +298,7 @@ class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, ThreadSafe, BaseEs
         self._publish(standard_statistics(moments, self.clip))
 
     def _publish(self, statistics: Statistics):
-        setattr(self, "median_" if self.method == "robust" else "mean_", statistics.center)
+        setattr(self, "median_" if self.method != "standard" else "mean_", statistics.center)
         self.scale_, self.limit_, self.constant_ = statistics[1:]
 
     @exclusive
@@ -300,7 +315,8 @@ class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, ThreadSafe, BaseEs
         self.frozen_ = True
         for name in ("_sample", "_sketch"):
             self.__dict__.pop(name, None)
-        if self.centres_ and self.limit_ is not None and self.constant_ is not None:
+        is_watched = self.centres_ and self.limit_ is not None and self.constant_ is not None
+        if is_watched and self.method != "symmetric":  # of a bent feature, most values are beyond the knee
             self._watch = new_watch(len(self.scale_), self.n_seen_)
             if self.half_life is not None:
                 block_rows = self._watch.block_rows
@@ -406,7 +422,7 @@ class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, ThreadSafe, BaseEs
         self._publish(statistics)
 
     def _statistics_of(self, values):
-        return self._robust(values) if self.method == "robust" else standard_statistics(moments_of(values), self.clip)
+        return self._robust(values) if self.method != "standard" else standard_statistics(moments_of(values), self.clip)
 
     def _renew(self, features, values):
         """New statistics for some features, from their values; arrays are replaced, not changed."""

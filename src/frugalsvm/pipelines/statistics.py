@@ -12,6 +12,11 @@ Hard clipping moves what is beyond the limit to it. Soft clipping leaves distanc
 are. Beyond this *knee* they approach the limit: a distance that exceeds the knee by ``e`` becomes
 ``knee + r - r / (1 + e / r)``, where the room ``r`` is the third of the limit that is left. The slope at the knee is 1,
 larger values stay larger, and an infinite one is at the limit.
+
+Features with a long tail on one side are made symmetric by soft clipping alone. The center is put so far from the
+*start* of such a feature, the end of its short side, that all values beyond the start are beyond the knee. A distance
+``e`` from the start then becomes ``e / (1 + e / r)``. That is a logistic function of ``log(e / r)``, with its middle at
+the median if ``r`` is the distance of the median from the start.
 """
 
 from typing import Any, NamedTuple
@@ -31,6 +36,7 @@ __all__ = [
     "sample_of",
     "softened",
     "standard_statistics",
+    "symmetric_statistics",
 ]
 
 KNEE = 2.0 / 3.0  # of the limit from which on soft clipping is soft
@@ -38,6 +44,10 @@ MOST_UNITS = 6.0  # distance from the median, in the scale
 LEAST_UNITS = 2.0  # of a hard limit: rare values of features that are mostly constant are not clipped
 SAMPLE_VALUES, SAMPLE_ROWS = 2**21, 2**14  # of rows that are drawn: values at most, and rows at least
 ENOUGH = 100  # values of a feature that a sample must have
+START = 0.02  # share of values before the start of a feature with a long tail
+LONG = (
+    3.0  # times as far from the start as the median, where as few values are left, is a long tail; 2 is a symmetric one
+)
 ROUNDING = 2.0  # times the resolution of the type: values that differ by less differ by rounding
 
 
@@ -92,6 +102,41 @@ def _column_spread(column, weights):
     unit = _median(distance[is_different], None if weights is None else weights[is_different])
     squares = np.square(np.minimum(distance / unit, MOST_UNITS))  # in units, whose squares do not overflow
     return (center, unit, unit * np.sqrt(np.average(squares, weights=weights))), np.count_nonzero(is_different)
+
+
+def symmetric_statistics(X: np.ndarray, limit_in_scales: float, weights: np.ndarray | None = None) -> Statistics:
+    """Robust statistics for soft clipping, but for features with a long tail on one side: these become symmetric."""
+    center, scale, limit, constant = robust_statistics(X, limit_in_scales, weights, is_soft=True)
+    assert limit is not None
+    sample = sample_of(X) if weights is None else X
+    for j in np.flatnonzero(~constant):
+        column = sample[:, j].astype(np.float64)
+        for side in (1.0, -1.0):
+            found = _bent(side * column, weights)
+            if found is not None:
+                middle, scale[j], limit[j] = found
+                center[j] = side * middle
+    return Statistics(center, scale, limit, constant)
+
+
+def _bent(column: np.ndarray, weights: np.ndarray | None) -> tuple[float, float, float] | None:
+    """Center, scale and limit of a feature with a long tail of large values; None if it has none.
+
+    If more than half of the values are at the start, as zeros of counts are, the median is that of all others.
+    """
+    start, end = np.quantile(column, (START, 1.0 - START), weights=weights, method="inverted_cdf")
+    room = _median(column, weights) - start
+    if room == 0.0:
+        others = column > start
+        room = _median(column[others], None if weights is None else weights[others]) - start if others.any() else 0.0
+    if room <= 0.0 or end - start <= LONG * room:
+        return None
+    limit = room / (1.0 - KNEE)
+    center = start - KNEE * limit
+    distance = column - center
+    clip(distance, np.array(limit), is_soft=True)
+    (_, _, scale), n_different = _column_spread(distance, weights)
+    return (center, scale, limit) if n_different >= ENOUGH and scale > 0.0 else None
 
 
 def _median(values, weights):

@@ -16,6 +16,7 @@ __all__ = ["Outcome", "TuneOutcome", "flag_words", "print_tuned", "tell_outcome"
 _SCALED = {
     False: "features as they are",
     "soft": "features scaled and softly clipped",
+    "symmetric": "features scaled, long tails drawn in",
     "standard": "features standardized",
     "following": "features scaled as the stream goes",
 }
