@@ -186,12 +186,12 @@ def test_choices_are_judged_alike(arrays, weighted):
 
     tree = grown_tree(own.rows, SIZE, np.random.default_rng(0))
     found, expected = (
-        judge_in(place, kernel, place.examples(*own), tree, SIZE, loss)(points)
+        judge_in(place, kernel, place.examples(*own), tree, SIZE, loss)[0](points)
         for place in (OnDevice(arrays, MEMORY), OnThreads(ONE_THREAD))
     )
     np.testing.assert_allclose(found, expected, rtol=1e-9)
     place = OnDevice(arrays, MEMORY)
-    assert judge_in(place, kernel, place.examples(*own), tree, SIZE, loss)([]) == []
+    assert judge_in(place, kernel, place.examples(*own), tree, SIZE, loss)[0]([]) == []
 
 
 # --- estimators ---------------------------------------------------------------------------------------------------

@@ -261,3 +261,23 @@ def test_coefficients_that_leave_few_digits_are_told():
     trees = [cells._replace(coef=1e9 * cells.coef) for cells in model._cells]
     with pytest.warns(ConvergenceWarning, match="lower C, or set dtype='float64'"):
         warn_if_coefficients_cancel(model, trees)
+
+
+@pytest.mark.parametrize("kind", [LocalSVC, LocalSVR])
+@pytest.mark.parametrize("unit", [1e-6, 1000.0])
+def test_the_unit_of_weights_does_not_matter_where_c_is_chosen(kind, unit):
+    weights = np.random.default_rng(0).uniform(1.0, 3.0, len(Y))
+    one, other = (fitted(kind(random_state=0), weights=factor * weights) for factor in (1.0, unit))
+    assert other.C_ * unit == pytest.approx(one.C_)
+    np.testing.assert_allclose(values(other, X), values(one, X), atol=1e-3)
+
+
+def test_a_regressor_that_is_no_better_than_the_mean_says_so():
+    y = X[:, 0].copy()
+    y[3] = 1e4
+    with pytest.warns(PoorFitWarning, match=r"^LocalSVR is no better .* 17 standard deviations away"):
+        fitted(LocalSVR(random_state=0), targets=y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fitted(LocalSVR(random_state=0), targets=X[:, 0])
+        fitted(LocalSVR(1e-6, random_state=0), targets=y)  # as it was asked for

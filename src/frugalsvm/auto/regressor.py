@@ -9,6 +9,7 @@ from frugalsvm.auto._machine import AutoMachine, ones
 from frugalsvm.auto._saved import AUTO
 from frugalsvm.calibration.intervals import check_coverage, error_quantiles, some_errors
 from frugalsvm.estimators.asset_regressor import ASSETRegressor
+from frugalsvm.estimators.fit_warnings import warn_if_mean_is_as_good
 from frugalsvm.estimators.local_svr import LocalSVR
 from frugalsvm.estimators.parameters import documented, keep_parameters
 from frugalsvm.estimators.targets import checked_targets, scale_of
@@ -105,10 +106,11 @@ class AutoSVR(RegressorMixin, AutoMachine):
 
     def _errors(self, last, entries, rows):
         """Sizes of the errors of rows left out, in the unit of y, in increasing order: some thousand of them."""
+        targets, scale = self._standardized(rows)
+        warn_if_mean_is_as_good(self, targets, last.judgment.squared_error)
         sizes = np.sqrt(last.judgment.squares)
         if len(sizes) < _LEAST_ERRORS:
             return None
-        _, scale = self._standardized(rows)
         return some_errors(np.sort(sizes)) * np.sqrt(optimism_of(entries)) * scale.spread[0]
 
     def predict_interval(self, X, coverage=0.9):

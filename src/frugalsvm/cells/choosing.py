@@ -36,9 +36,13 @@ def best_choice(
     gamma: bool,
     C: float | None,
     start_C: float = _USUAL_C,
+    usual_weight: float = 1.0,
     steps: tuple[tuple[float, float], ...] = STEPS,
 ) -> Choice:
-    """The gamma (if it is free, from that of the kernel on) and C (if it is None) of least leave-one-out loss."""
+    """The gamma (if it is free, from that of the kernel on) and C (if it is None) of least leave-one-out loss.
+
+    Where weights are not around 1, C is looked for around other values: only its product with a weight counts.
+    """
     usual = getattr(kernel, "gamma", 0.0)
     found: dict[Choice, float] = {}
 
@@ -46,7 +50,7 @@ def best_choice(
         new = [point for point in dict.fromkeys(points) if point not in found]
         found.update(zip(new, judge(new), strict=True))
 
-    start = best = Choice(usual, start_C if C is None else C)
+    start = best = Choice(usual, start_C / usual_weight if C is None else C)
     for gamma_step, C_step in steps:
         for _ in range(_MOST_MOVES):
             neighbors = []
@@ -54,7 +58,7 @@ def best_choice(
                 neighbors += [best._replace(gamma=best.gamma * step) for step in (gamma_step, 1.0 / gamma_step)]
             if C is None:
                 neighbors += [best._replace(C=best.C * step) for step in (C_step, 1.0 / C_step)]
-            look([best, *(each for each in neighbors if _is_allowed(each, usual))])
+            look([best, *(each for each in neighbors if _is_allowed(each, usual, usual_weight))])
             other = min(found, key=lambda point: (found[point], point.C))
             is_too_coarse = np.isinf(found[best]) and other.C < best.C  # a smaller C may be fine
             if found[other] >= (1.0 - _WORTH_IT) * found[best] and not is_too_coarse:
@@ -63,13 +67,15 @@ def best_choice(
     return best if np.isfinite(found[best]) else start
 
 
-def _is_allowed(point: Choice, usual: float) -> bool:
+def _is_allowed(point: Choice, usual: float, weight: float) -> bool:
     low, high = _GAMMAS
-    return low * usual <= point.gamma <= high * usual and _STRENGTHS[0] <= point.C <= _STRENGTHS[1]
+    return low * usual <= point.gamma <= high * usual and _STRENGTHS[0] <= point.C * weight <= _STRENGTHS[1]
 
 
-def judge_in(place: Any, kernel: Any, examples: Any, tree: Tree, size: int, loss: Callable[..., float]) -> Judge:
-    """What tells the losses of points on a place that has the examples.
+def judge_in(
+    place: Any, kernel: Any, examples: Any, tree: Tree, size: int, loss: Callable[..., float]
+) -> tuple[Judge, float]:
+    """What tells the losses of points on a place that has the examples, and the mean weight of those it looks at.
 
     ``loss(targets, scores, weights)``, arrays (n_outputs, n) and (n,), is a mean over rows.
     """
@@ -84,7 +90,7 @@ def judge_in(place: Any, kernel: Any, examples: Any, tree: Tree, size: int, loss
         given = weights if len(weights) else None
         return [np.inf if scores is None else loss(targets, scores, given) for scores in found]
 
-    return judge
+    return judge, float(weights.mean()) if len(weights) else 1.0
 
 
 def _smaller_cells(place: Any, examples: Any, tree: Tree, size: int) -> Tree:

@@ -235,7 +235,7 @@ def _kernel_matrices(arrays, kernel, rows):
 
 
 def _value_errors(problem: _Problem, rows, dtype):
-    """`value_error` of cells, for their mean squared norms; padding has copies of rows."""
+    """`value_error` of cells, for their mean squared norms and weights; padding has copies of rows."""
     arrays, is_there = problem.examples.arrays, problem.padded.is_there
     xp = arrays.xp
     if not isinstance(problem.kernel, Matern12):
@@ -245,7 +245,9 @@ def _value_errors(problem: _Problem, rows, dtype):
     gamma = problem.kernel.gamma
     gamma = gamma if isinstance(gamma, float) else arrays.double(gamma[:, 0, 0])
     rounding = ROUNDING["float32" if dtype == xp.float32 else "float64"]
-    return xp.sqrt(gamma * rounding * 2.0 * norms)
+    weights = problem.examples.weights
+    weight = 1.0 if weights is None else xp.sum(weights[problem.index] * inside, axis=1) / xp.sum(inside, axis=1)
+    return xp.sqrt(gamma * rounding * 2.0 * norms) * weight
 
 
 def _fill_diagonal(problem: _Problem, matrices, dtype) -> None:

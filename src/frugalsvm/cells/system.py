@@ -227,7 +227,7 @@ def _prepare(task, system, room, start, n, phase, part):
     elif phase == _GATHER:
         _gather(task, system, n, part * PANEL_ROWS)
     elif phase == _COMPARE:
-        if task.ridge < value_error(task.kernel, _mean(system.norms, n)):
+        if task.ridge < value_error(task.kernel, _mean(system.norms, n)) * _mean_weight(task, start, n):
             system.is_too_coarse[0] = 1
     elif phase == _FILL:
         _fill_rows(task, system, room, start, n, part * BLOCK_ROWS)
@@ -309,6 +309,16 @@ def _mean(values, n):
     for i in range(n):
         total += np.float64(values[i])
     return values.dtype.type(total / n)
+
+
+@compiled
+def _mean_weight(task, start, n):
+    weights, total = task.examples.weights, 0.0
+    if weights.size == 0:
+        return 1.0
+    for i in range(start, start + n):
+        total += weights[task.cells.tree.members[i]]
+    return total / n
 
 
 @compiled

@@ -17,6 +17,7 @@ __all__ = [
     "warn_at_limit",
     "warn_if_above",
     "warn_if_coefficients_cancel",
+    "warn_if_mean_is_as_good",
     "warn_if_poor",
     "warn_if_poor_left_out",
     "warn_if_units_differ",
@@ -28,6 +29,7 @@ _NEARLY_ALL = 1 - 1e-6
 FEW = 50  # with fewer rows than this, chance decides
 _WITH_TUBE, _C_IN_UNITS = ("epsilon_insensitive", "squared_epsilon_insensitive"), ("epsilon_insensitive", "huber")
 _SMALL_C = 0.1  # in spreads of the target
+_WILD = 10.0  # standard deviations
 _MOST_LEFT = 0.9  # of the variance: a model that leaves more is hardly one
 _LARGEST_NOISE = 0.3  # of predictions in cells, in units of -1 and +1
 VIOLATED = 1e-3  # as in `SVC`, whose default `tol` this is
@@ -99,6 +101,25 @@ def _warn_if_no_better(estimator, right, labels, weights, which) -> None:
             f"Scale the features (StandardScaler), or try other values of {_worth_trying(estimator)}.",
             PoorFitWarning,
         )
+
+
+def warn_if_mean_is_as_good(estimator, targets, left: float) -> None:
+    """Warn of a regressor whose errors on rows left out are no smaller than those of the mean.
+
+    Targets are in their standard deviations, from the mean; ``left`` is the mean squared error in these units.
+    """
+    if len(targets) < FEW or left < 1.0 or is_compared() or not targets.any():
+        return
+    farthest = float(np.abs(targets).max())
+    wild = (
+        f" One target is {farthest:.0f} standard deviations away from the mean: if a few are wrong, leave them out, or "
+        "take a loss that they do not move as much, such as that of ASSETRegressor."
+    )
+    warn_caller(
+        f"{type(estimator).__name__} is no better than always predicting the mean: R^2 is {1.0 - left:.2g} on left-out "
+        f"training rows.{wild if farthest > _WILD else ''}",
+        PoorFitWarning,
+    )
 
 
 def _shares(labels, weights, n_classes) -> np.ndarray:

@@ -314,8 +314,8 @@ class LocalMachine(LearnsBatches, ChangesRows, LocalParameters, Fits):
         given = None if is_auto(self.C) else float(self.C)
         if given is not None and not is_free:
             return given
-        judge = judge_in(place, self._kernel, examples, tree, size, self._loss)
-        choice = best_choice(self._kernel, judge, gamma=is_free, C=given)
+        judge, weight = judge_in(place, self._kernel, examples, tree, size, self._loss)
+        choice = best_choice(self._kernel, judge, gamma=is_free, C=given, usual_weight=weight)
         if is_free:
             self._kernel = self._kernel._replace(gamma=choice.gamma)
         return choice.C

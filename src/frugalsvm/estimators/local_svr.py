@@ -27,7 +27,8 @@ from frugalsvm.calibration.intervals import (
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.estimators._local_saved import LOCAL, scale_is_bounded
-from frugalsvm.estimators.constraints import one_of
+from frugalsvm.estimators.constraints import is_auto, one_of
+from frugalsvm.estimators.fit_warnings import warn_if_mean_is_as_good
 from frugalsvm.estimators.local_machine import LocalMachine
 from frugalsvm.estimators.parameters import estimator, parameter
 from frugalsvm.estimators.targets import TargetScale, checked_targets, checked_weights, scale_of
@@ -312,12 +313,18 @@ class LocalSVR(_LeftOutIntervals, RegressorMixin, LocalMachine):
         return X, self.known_targets(targets), checked_weights(on_host(sample_weight), X)
 
     def take_left_out(self, scores, targets, weights):
+        self._keep_left_out(scores, targets, weights)
+        if is_auto(self.C):  # else it was not to be the best
+            left = np.average(np.square(targets.T - scores).mean(axis=1), weights=weights)
+            warn_if_mean_is_as_good(self, targets.T, float(left))
+
+    def _keep_left_out(self, scores, targets, weights):
         errors = (targets.T - scores) * self._target_scale.spread
         self.loo_scores_ = self._in_units(scores)
         self.loo_error_ = float(np.sqrt(np.average(np.square(errors).mean(axis=1), weights=weights)))
 
     def _retake_left_out(self, left_out):
-        self.take_left_out(left_out.scores, *self._in_order_of_ids()[1:])
+        self._keep_left_out(left_out.scores, *self._in_order_of_ids()[1:])
 
     def _look_back_again(self):
         order, targets, weights = self._in_order_of_ids()
