@@ -86,6 +86,21 @@ def test_compiled_python_makes_the_same_decisions(tmp_path):
     np.testing.assert_allclose(made.dual_coef_, model.dual_coef_, rtol=1e-8)
 
 
+def test_rows_far_from_zero_are_learned_as_well_in_float32(tmp_path):
+    """The model, in float64, needs no origin there."""
+    X, y = stream(dtype="float32")
+    X += 1000.0
+    model = begun(BSGDClassifier(budget=12, alpha=1e-3, gamma=0.7), X.astype(np.float64), y, 200)
+    learner = LearnerInC(model, tmp_path, dtype="float32")
+    scores = np.array([np.ravel(learner.scores(x)) for x in X[200:]])
+    expected = np.reshape(model.decision_function(X[200:]), (len(scores), -1))
+    np.testing.assert_allclose(scores[:, -expected.shape[1] :], expected, atol=1e-4)
+    learner.learn_all(X[200:], y[200:])
+    made = read_state(model, learner.save())
+    model.partial_fit(X[200:], y[200:])
+    np.testing.assert_allclose(made.decision_function(X), model.decision_function(X), atol=1e-3)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", CASES)

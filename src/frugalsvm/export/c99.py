@@ -117,7 +117,7 @@ def to_c(
     _check_name(name)
     _check_options(explain, learn, start, precision, layout)
     if learn:
-        plan = plan_of(estimator)
+        plan = plan_of(estimator, dtype)
         _check_size(plan.budget, plan.n_features, state_bytes(plan, dtype))
         if plan.quantile_order is None:
             warn_of_rounding(plain_model(pipeline_of(estimator)), dtype)

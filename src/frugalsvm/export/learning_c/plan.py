@@ -9,8 +9,10 @@ from frugalsvm.budgeted.learner import Learner
 from frugalsvm.budgeted.one_class import new_window
 from frugalsvm.budgeted.perceptrons import Forget
 from frugalsvm.budgeted.projection import new_span
+from frugalsvm.core.capabilities import offers
 from frugalsvm.core.expansion import new_expansion
 from frugalsvm.core.experts import STANDING, Experts
+from frugalsvm.core.origin import new_origin
 from frugalsvm.core.score_reservoir import new_reservoir
 from frugalsvm.estimators.bsgd import BSGDClassifier
 from frugalsvm.estimators.bsgd_one_class import BSGDOneClassSVM
@@ -52,6 +54,7 @@ class Plan(NamedTuple):
     scaling: Scaling | None = None
     following: Following | None = None
     origin: np.ndarray | None = None
+    shift: Any = 0.0  # from the origin of the model to that of the device, whose type may be coarser
     conformal: Conformal | None = None
 
     def known_classes(self) -> Any:
@@ -104,8 +107,8 @@ class Plan(NamedTuple):
         return self.n_outputs if self.experts is None else len(self.experts.values)
 
 
-def plan_of(model: Any) -> Plan:
-    """What a device needs of a fitted model.
+def plan_of(model: Any, dtype: Any = np.float64) -> Plan:
+    """What a device needs of a fitted model, to compute in a type.
 
     Raises
     ------
@@ -126,16 +129,30 @@ def plan_of(model: Any) -> Plan:
     check_is_fitted(estimator)
     _refuse(estimator)
     (learner,) = estimator.learners
-    origin = estimator.origin_
+    origin, shift = _origin_in(estimator, learner, dtype)
     kind = next((kind for cls, kind in _KINDS.items() if isinstance(estimator, cls)), "class")
     return Plan(
         kind,
         learner,
-        origin=None if origin is None or origin.is_zero else origin.point,
+        origin=origin,
+        shift=shift,
         conformal=conformal_of(model, kind, learner.expansion.n_outputs),
         **{"class": _of_classes, "number": _of_numbers, "nothing": _of_nothing}[kind](estimator),
         **before,
     )
+
+
+def _origin_in(estimator, learner, dtype):
+    """The origin of rows, None if it is zero, and how far it is from that of the model: see `core.origin`."""
+    before, expansion = estimator.origin_, learner.expansion
+    point = None if before is None or before.is_zero else before.point
+    n_slots = int(expansion.counts[0]["n_slots"])
+    if not n_slots or not offers(learner.parts.kernel, "shift_invariant"):
+        return point, 0.0
+    moved = new_origin(expansion.rows[:n_slots], dtype)
+    if moved.is_zero:
+        return point, 0.0
+    return moved.point if point is None else point + moved.point, moved.point
 
 
 def _beginners(experts):

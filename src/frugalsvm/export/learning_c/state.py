@@ -55,7 +55,8 @@ def write_state(model: Any, *, dtype="float32") -> bytes:
     -------
     bytes
     """
-    return bytes_of(plan_of(model), checked_dtype(dtype))
+    known = checked_dtype(dtype)
+    return bytes_of(plan_of(model, known), known)
 
 
 def read_state(model: Any, state: bytes | str | os.PathLike[str]) -> Any:
@@ -90,17 +91,16 @@ def read_state(model: Any, state: bytes | str | os.PathLike[str]) -> Any:
     (1036, 1000)
     """
     data = state if isinstance(state, bytes) else Path(state).read_bytes()
-    plan = plan_of(model)
     reader = Reader(_checked(data))
     digest = reader.bits("<Q")
-    dtype = next((each for each in _DTYPES if digest_of(plan, each) == digest), None)
+    dtype = next((each for each in _DTYPES if digest_of(plan_of(model, each), each) == digest), None)
     if dtype is None:
         raise ModelFileError("The state is that of another model: pass the one that was exported.")
     made = copy.deepcopy(model)
     for each in {id(each): each for each in (made, learner_of(made))}.values():
         prepare_to_learn(each)
     try:
-        follows = _read_into(plan_of(made), reader, dtype)
+        follows = _read_into(plan_of(made, dtype), reader, dtype)
     except (struct.error, IndexError, ValueError) as error:
         raise ModelFileError(f"The state is damaged: {error}.") from error
     if follows is not None:
@@ -192,8 +192,9 @@ def bytes_of(plan: Plan, dtype: np.dtype) -> bytes:
     expansion = plan.expansion
     counts, scalars = expansion.counts[0], expansion.scalars[0]
     n = int(counts["n_slots"])
-    rows = expansion.rows[:n].astype(dtype)
-    norms = expansion.norms[:n] if rows.dtype == expansion.rows.dtype else np.einsum("ij,ij->i", rows, rows)
+    rows = (expansion.rows[:n] - plan.shift).astype(dtype)
+    is_same = rows.dtype == expansion.rows.dtype and not np.any(plan.shift)
+    norms = expansion.norms[:n] if is_same else np.einsum("ij,ij->i", rows, rows)
     little = dtype.newbyteorder("<")
     chunks = [MAGIC, struct.pack("<IQ", VERSION, digest_of(plan, dtype))]
     chunks.append(struct.pack("<2d", scalars["scale"], scalars["error_sum"]))
@@ -221,10 +222,12 @@ def _read_into(plan: Plan, reader: Reader, dtype: np.dtype) -> tuple[Scaling, Fo
     expansion.weights[:] = 0.0
     for j in range(n):
         row = reader.array(plan.n_features + 1, little)
-        expansion.rows[j], expansion.norms[j] = row[:-1], row[-1]
+        expansion.rows[j], expansion.norms[j] = row[:-1] + plan.shift, row[-1]
         numbers = reader.array(plan.n_outputs + 1)
         expansion.coef[:, j], expansion.sizes[j] = numbers[:-1], numbers[-1]
         expansion.births[j] = reader.count(LARGEST_COUNT)
+    if np.any(plan.shift):
+        expansion.norms[:n] = np.einsum("ij,ij->i", expansion.rows[:n], expansion.rows[:n])
     expansion.weights[:, :n] = expansion.coef[:, :n]
     follows = read_kept(plan, reader)
     reader.end()
