@@ -299,6 +299,13 @@ class TestBadInput:
         np.testing.assert_array_equal(model.thresholds_, before)
         assert model.coverage_ == coverage
 
+    @pytest.mark.parametrize("outputs", [np.zeros((10, 3)), np.zeros((5, 4)), np.zeros(5)])
+    def test_outputs_that_do_not_fit_the_rows(self, outputs):
+        X, y = clouds(500)
+        model = ConformalClassifier(GaussianNB()).partial_fit(X, y, CLASSES)
+        with pytest.raises(ValueError, match="outputs has the shape"):
+            model.partial_fit(X[:5], y[:5], outputs=outputs)
+
     def test_the_estimator_that_was_given_stays_as_it_is(self):
         estimator = GaussianNB()
         ConformalClassifier(estimator).partial_fit(*clouds(100), CLASSES)

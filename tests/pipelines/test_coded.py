@@ -1,5 +1,7 @@
 """Columns by their distinct values."""
 
+from decimal import Decimal
+
 import numpy as np
 import pytest
 
@@ -35,6 +37,8 @@ def test_with_pandas_and_without(monkeypatch):
 
 def test_numbers_and_dates_of_distinct_values():
     np.testing.assert_array_equal(as_numbers(["1.5", 2, None, "n/a", True]), [1.5, 2, np.nan, np.nan, 1])
+    decimals = [Decimal("1.50"), Decimal("NaN"), None, Decimal("2")]
+    np.testing.assert_array_equal(as_numbers(decimals), [1.5, np.nan, np.nan, 2])
     assert as_numbers(["1.5", "much"]) is None
     assert as_numbers(np.array(["2021-01-01"], "datetime64[D]")) is None
     order, days = dates_in(["2021-03-04", None, "2021-03-04", "1970-01-02"])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from frugalsvm import BSGDClassifier
+from frugalsvm import BSGDClassifier, BSGDRegressor
 from frugalsvm.datasets import make_checkerboard
 from frugalsvm.pipelines import DriftWatch, StreamPipeline
 
@@ -103,5 +103,9 @@ def test_detectors_of_river(stream):
 def test_refusals():
     with pytest.raises(ValueError, match="on_drift='restart'"):
         DriftWatch(new_model(), ManyMistakes(), "restart")
+    with pytest.raises(ValueError, match="is for classifiers, not for BSGDRegressor"):
+        DriftWatch(BSGDRegressor(), ManyMistakes())
+    with pytest.raises(ValueError, match="no update and drift_detected"):
+        DriftWatch(new_model(), object())
     with pytest.raises(ValueError, match="boost_rows"):
         DriftWatch(new_model(), ManyMistakes(), boost_rows=0)

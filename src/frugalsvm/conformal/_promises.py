@@ -44,6 +44,14 @@ def wraps_river(model: Any) -> bool:
     return is_river(model.estimator)
 
 
+def checked_outputs(outputs: Any, n_rows: int) -> np.ndarray:
+    """What a model has said of rows before, as users kept it."""
+    outputs = np.asarray(outputs, np.float64)
+    if outputs.ndim == 0 or len(outputs) != n_rows:
+        raise ValueError(f"outputs has the shape {outputs.shape}, but there are {n_rows} rows.")
+    return outputs
+
+
 def checked_targets(y: Any) -> np.ndarray:
     """Labels or numbers as one column; the look at other types costs as much as all the rest for a row."""
     return y if y.__class__ is np.ndarray and y.ndim == 1 else column_or_1d(y, warn=True)
@@ -203,9 +211,7 @@ class KeepsPromise(_Shortcuts):
         is_known = self._prepared() is not None
         model, n_rows = self._new_model(), _num_samples(X)
         if outputs is not None:
-            outputs = np.asarray(outputs, np.float64)
-            if outputs.ndim == 0 or len(outputs) != n_rows:
-                raise ValueError(f"outputs has the shape {outputs.shape}, but there are {n_rows} rows.")
+            outputs = checked_outputs(outputs, n_rows)
         if is_river(model):
             asked = [self._outputs_of(model, [])]
             for k, x in enumerate(rows_of(X)):

@@ -7,7 +7,7 @@ from sklearn.utils.metaestimators import available_if
 from frugalsvm._locks import exclusive, shared
 from frugalsvm.conformal._label_scores import label_scores, row_label_scores, true_scores
 from frugalsvm.conformal._models import answers, batch_of, has_learned, is_river, rows_of, teach
-from frugalsvm.conformal._promises import KeepsCoverage, checked_targets, wraps_river
+from frugalsvm.conformal._promises import KeepsCoverage, checked_outputs, checked_targets, wraps_river
 from frugalsvm.conformal._saved import CLASSIFIER
 from frugalsvm.core.score_reservoir import HUGE, new_reservoir
 
@@ -144,8 +144,9 @@ class ConformalClassifier(KeepsCoverage, ClassifierMixin, BaseEstimator):
         y, scores = checked_targets(y), None
         if is_known or has_learned(model):
             known = model.classes_
-            fits = outputs is not None and np.shape(outputs) == (len(y), len(known))
-            scores = outputs if fits else self._outputs_of(model, X)
+            scores = self._outputs_of(model, X) if outputs is None else _outputs_before(outputs, len(y), len(known))
+            if scores.shape[1] < len(known):  # a class has come since: the model is asked again
+                scores = self._outputs_of(model, X)
         teach(model, X, y, classes=classes, sample_weight=sample_weight)
         if scores is None:
             self._keep(model, model.classes_)
@@ -288,6 +289,14 @@ class ConformalClassifier(KeepsCoverage, ClassifierMixin, BaseEstimator):
         if self._prepared() is None:
             return set()
         return set(self.classes_[self.predict_set_one_row(x)].tolist())
+
+
+def _outputs_before(outputs, n_rows, n_classes):
+    """What `outputs` said, with a column for each class of the time."""
+    outputs = checked_outputs(outputs, n_rows)
+    if outputs.ndim != 2 or outputs.shape[1] > n_classes:
+        raise ValueError(f"outputs has the shape {outputs.shape}, but there are {n_rows} rows and {n_classes} classes.")
+    return outputs
 
 
 def _spread(values, columns, n_columns):

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from sklearn.base import BaseEstimator, clone, is_classifier
 
 from frugalsvm._locks import ThreadSafe, exclusive, shared
 from frugalsvm.estimators.validation import check_choice, check_count, check_positive
@@ -37,7 +37,7 @@ def check_detector(detector: Any, estimator: Any) -> None:
     """Refuse what detects no drift, or is not for an estimator."""
     if not hasattr(detector, "update") or not hasattr(detector, "drift_detected"):
         raise ValueError(f"detector={detector!r} has no update and drift_detected, as those of river.drift have.")
-    if not is_classifier(estimator):
+    if isinstance(estimator, BaseEstimator) and not is_classifier(estimator):
         raise ValueError(f"detector= is for classifiers, not for {type(estimator).__name__}.")
 
 
@@ -152,6 +152,7 @@ class DriftWatch(ThreadSafe, WatchesForDrift):
         boost_weight: float = WatchesForDrift.boost_weight,
         boost_rows: int = WatchesForDrift.boost_rows,
     ):
+        check_detector(detector, model)
         check_on_drift(on_drift)
         check_positive("boost_weight", boost_weight)
         check_count("boost_rows", boost_rows)

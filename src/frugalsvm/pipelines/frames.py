@@ -1,6 +1,8 @@
 """Tables with named columns, of pandas, polars or anything that looks like them."""
 
 from collections.abc import Iterable
+from decimal import Decimal
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -132,7 +134,7 @@ def as_number(value: Any) -> float | None:
     if isinstance(value, str):
         number = number_in(value, np.float64)
         return number if isinstance(number, float) else np.nan if is_missing(value) else None
-    if isinstance(value, int | float | np.number | np.bool_):
+    if isinstance(value, Real | Decimal | np.bool_):
         return float(value)
     return np.nan if is_nothing(value) else None
 
