@@ -61,6 +61,43 @@ def test_a_stream_comes_to_the_same_slopes_and_follows_them(n_outputs):
     np.testing.assert_allclose([found.slope, found.slope_below], [0.3, 0.05], rtol=0.2)
 
 
+def log_losses_on_the_way(values, labels, scale, step, size=1.0):
+    """Of the later half of a stream of scaled decision values: by slopes that learn on, and by the right ones."""
+    found = PlattCalibration.settled(scale[0] * values[:400], labels[:400])
+    shares = []
+    for start in range(0, len(labels), step):
+        rows = slice(start, start + step)
+        seen = scale[rows, None] * values[rows]
+        shares.append(found.probabilities(seen))
+        found = found.updated(seen, labels[rows])
+    half = len(labels) // 2
+    right = PlattCalibration(np.log(3.0 * size), 1.0, np.log(0.5 * size), n_rows=1e9).probabilities(values[half:])
+    return log_loss(labels[half:], np.concatenate(shares)[half:]), log_loss(labels[half:], right)
+
+
+@pytest.mark.parametrize("step", [1, 10, 100])
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_values_that_were_wild_at_first_do_not_keep_probabilities_unsure(n_outputs, step):
+    """A learner's steps of 1 / (alpha t) make values that grow smaller all the time."""
+    values, labels = stream(4_000, n_outputs, seed=12)
+    found, right = log_losses_on_the_way(values, labels, 2_000 / (np.arange(4_000) + 200.0), step)
+    assert found < 1.03 * right
+
+
+@pytest.mark.parametrize("size", [0.3, 1.0, 30.0])
+def test_forgetting_costs_little_where_nothing_changes(size):
+    values, labels = stream(10_000, 3, seed=13, slope=3.0 * size, slope_below=0.5 * size)
+    found, right = log_losses_on_the_way(values, labels, np.ones(10_000), 20, size)
+    assert found < 1.03 * right
+
+
+@pytest.mark.parametrize("factor", [0.1, 10.0])
+def test_a_change_of_scale_is_forgiven_soon(factor):
+    values, labels = stream(8_000, 1, seed=14)
+    found, right = log_losses_on_the_way(values, labels, np.where(np.arange(8_000) < 4_000, 1.0, factor), 20)
+    assert found < 1.1 * right
+
+
 @pytest.mark.parametrize("n_outputs", [1, 3])
 def test_rows_one_by_one_are_batches_of_one(n_outputs):
     values, labels = stream(200, n_outputs, seed=3)

@@ -213,6 +213,14 @@ def test_rows_without_weight_do_not_calibrate():
         assert log_loss(y[keep], shares) < 0.65
 
 
+def test_rows_out_are_judged_with_the_class_weights_of_the_model():
+    X, y = blobs(300, 4, 2, seed=19)
+    weights = {0: 1.0, 1: 5.0}
+    by_class = calibrated("incremental", class_weight=weights).fit(X, y)
+    by_row = calibrated("incremental").fit(X, y, [weights[label] for label in y])
+    np.testing.assert_allclose(by_class.predict_proba(X), by_row.predict_proba(X), rtol=1e-9)
+
+
 @pytest.mark.parametrize("options", [{}, {"C": [0.1, 1, 10]}, {"early_stopping": True, "solver": "asset"}])
 def test_asset_uses_its_validation_rows(options):
     X, y = blobs(2000, 4, 3, seed=13)

@@ -9,6 +9,8 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.preprocessing import scale
 from support import blobs
 
+from frugalsvm.persist import load, save
+
 
 @pytest.fixture(scope="module")
 def binary():
@@ -32,6 +34,56 @@ LEFT_OUT = {
     "blobs": lambda: blobs(60, 3, 4, seed=3),
     "noisy xor": lambda: noisy_xor(60, seed=0),
 }
+
+
+class TestProbabilities:
+    """They are those of a `fit` on the examples that are held, whatever came before."""
+
+    gone = np.arange(0, 60, 2)
+
+    def model(self, **params):
+        return new_model(calibrate="platt", **params)
+
+    def test_after_unlearning(self, data):
+        X, y = data
+        weights = np.random.default_rng(0).integers(1, 3, len(y)).astype(float)
+        left = np.setdiff1d(np.arange(len(y)), self.gone)
+        for own in (None, weights):
+            found = self.model().fit(X, y, own).unlearn(self.gone)
+            never = self.model().fit(X[left], y[left], None if own is None else own[left])
+            np.testing.assert_allclose(found.predict_proba(X), never.predict_proba(X), atol=1e-6)
+
+    def test_after_another_C(self, data):
+        X, y = data
+        expected = self.model(C=30.0).fit(X, y).predict_proba(X)
+        np.testing.assert_allclose(self.model().fit(X, y).set_C(30.0).predict_proba(X), expected, atol=1e-6)
+        moved = self.model().partial_fit(X[:60], y[:60], classes=np.unique(y)).set_params(C=30.0)
+        moved.partial_fit(X[60:], y[60:])
+        np.testing.assert_allclose(moved.predict_proba(X), expected, atol=1e-6)
+
+    def test_rows_that_come_after_it_are_learned_with_all_others(self, data):
+        X, y = data
+        model = self.model().fit(X[:70], y[:70]).unlearn(self.gone).partial_fit(X[70:], y[70:])
+        left = np.setdiff1d(np.arange(len(y)), self.gone)
+        expected = self.model().fit(X[left], y[left]).predict_proba(X)
+        np.testing.assert_allclose(model.predict_proba(X), expected, atol=1e-6)
+        model.partial_fit(X[:5], y[:5])  # from here on it follows the stream
+        assert "calibration_" in vars(model)
+
+    @pytest.mark.parametrize("for_prediction", [False, True])
+    def test_in_files(self, binary, tmp_path, for_prediction):
+        X, y = binary
+        model = self.model().fit(X, y).unlearn(self.gone)
+        save(model, tmp_path / "model.frugal", for_prediction=for_prediction)
+        np.testing.assert_array_equal(load(tmp_path / "model.frugal").predict_proba(X), model.predict_proba(X))
+
+    def test_without_a_class_or_any_example_they_are_unsure(self, binary):
+        X, y = binary
+        model = self.model().fit(X, y)
+        for gone in (np.flatnonzero(y == 0), np.flatnonzero(y == 1)):
+            shares = model.unlearn(gone).predict_proba(X)
+            assert np.isfinite(shares).all()
+            np.testing.assert_array_equal(model.classes_[shares.argmax(axis=1)], model.predict(X))
 
 
 class TestUnlearning:

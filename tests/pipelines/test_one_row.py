@@ -143,6 +143,26 @@ def test_calibration_by_rows_is_that_of_batches_of_one(rows):
     assert fast.slope_ != 1.0
 
 
+@pytest.mark.parametrize("method", ["platt", "isotonic"])
+def test_an_estimator_that_calibrates_itself_does_the_same_by_rows(rows, method):
+    X, y = rows
+    fast, slow = (StreamPipeline(clone(BSGD).set_params(calibrate=method), warmup_rows=50) for _ in range(2))
+    one_by_one(fast, X, y)
+    for i in range(len(y)):
+        slow.partial_fit(X[i : i + 1], y[i : i + 1])
+    np.testing.assert_allclose(fast.predict_proba(X), slow.predict_proba(X), rtol=1e-6)
+
+
+def test_calibration_begins_with_a_row_where_there_was_none(rows):
+    X, y = rows
+    fast, slow = (one_by_one(StreamPipeline(BSGD, warmup_rows=50), X[:200], y[:200]) for _ in range(2))
+    for model in (fast, slow):
+        model.estimator.set_params(calibrate="platt")
+        model.estimator_.set_params(calibrate="platt")
+    slow.partial_fit(X[200:201], y[200:201])
+    np.testing.assert_allclose(one_by_one(fast, X[200:201], y[200:201]).predict_proba(X), slow.predict_proba(X))
+
+
 def test_the_scaler_of_a_mapped_model_counts_rows(rows, tmp_path):
     X, y = rows
     joblib.dump(StreamingScaler().fit(X).freeze(), tmp_path / "scaler")

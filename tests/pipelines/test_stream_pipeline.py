@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss
 
 from frugalsvm import ASSETClassifier, ASSETRegressor, BSGDClassifier
+from frugalsvm.calibration import PlattCalibration
 from frugalsvm.pipelines import ColumnEncoder, StreamingScaler, StreamPipeline
 
 
@@ -177,6 +178,25 @@ def test_calibration_improves_the_log_loss_on_noisy_labels(two, way):
     plain = 1 / (1 + np.exp(-values))
     assert log_loss(noisy[1000:], model.predict_proba(X[1000:])) < log_loss(noisy[1000:], plain)
     assert 0 < model.slope_ < 1
+
+
+@pytest.mark.parametrize("half_life", [None, 1000.0])
+def test_probabilities_on_a_stream_are_as_good_as_those_of_the_best_slopes(half_life):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(4000, 2))
+    y = (rng.random(4000) < 1 / (1 + np.exp(-3 * X[:, 0]))).astype(int)
+    estimator = BSGDClassifier(budget=30, random_state=0, half_life=half_life)
+    model = StreamPipeline(estimator, warmup_rows=200, calibrate=True)
+    values, shares = [], []
+    for start in range(0, 4000, 50):
+        rows = slice(start, start + 50)
+        if start >= 2000:
+            values.append(model.decision_function(X[rows]))
+            shares.append(model.predict_proba(X[rows]))
+        model.partial_fit(X[rows], y[rows])
+    values, later = np.concatenate(values)[:, None], y[2000:]
+    best = PlattCalibration.settled(values, later).probabilities(values)
+    assert log_loss(later, np.concatenate(shares)) < 1.03 * log_loss(later, best)
 
 
 def test_no_probabilities_without_calibration(two):

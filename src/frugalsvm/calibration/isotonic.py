@@ -9,7 +9,6 @@ impossible: of n rows without it, it has a share of ``1 / (n + 2)`` at least.
 B. Zadrozny, C. Elkan (2002). Transforming classifier scores into accurate multiclass probability estimates. KDD.
 """
 
-import math
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -20,7 +19,7 @@ from frugalsvm.calibration.platt import PlattCalibration
 
 __all__ = ["RESERVOIR", "IsotonicCalibration"]
 
-RESERVOIR = 4096  # rows that the function is fitted to, the last ones
+RESERVOIR = 4096  # rows that the function is fitted to, the last ones; fewer while a model changes much
 _SHARE = 16  # it is fitted again when this part of them is new
 
 
@@ -52,20 +51,27 @@ class IsotonicCalibration(NamedTuple):
 
     # --- learning ---------------------------------------------------------------------------------------------
 
-    def updated(self, values, labels, weights=None, memory: float = math.inf) -> "IsotonicCalibration":
-        """The calibration after rows with these decision values and labels; as that of `PlattCalibration`."""
+    def updated(self, values, labels, weights=None) -> "IsotonicCalibration":
+        """The calibration after rows with these decision values and labels; as that of `PlattCalibration`.
+
+        For two new rows an old one goes: decision values change their scale while a model learns, so that those of the
+        first half of all rows say little.
+        """
+        known = self if self.values.shape[1] == np.shape(values)[1] else self._without_rows(np.shape(values)[1])
+        n_more = (known.n_new + len(labels) + 1) // 2 - (known.n_new + 1) // 2
+        return known._with_rows(values, labels, weights, min(RESERVOIR, max(1, len(known.labels) + n_more)))
+
+    def _with_rows(self, values, labels, weights, n_kept: int) -> "IsotonicCalibration":
         values = np.asarray(values, np.float64)
         weights = np.ones(len(labels)) if weights is None else np.asarray(weights, np.float64)
-        known = self if self.values.shape[1] == values.shape[1] else self._without_rows(values.shape[1])
-        n_kept = max(1, int(min(memory, RESERVOIR)))
         rows = (
-            np.concatenate([known.values, values])[-n_kept:],
-            np.concatenate([known.labels, labels])[-n_kept:],
-            np.concatenate([known.weights, weights])[-n_kept:],
+            np.concatenate([self.values, values])[-n_kept:],
+            np.concatenate([self.labels, labels])[-n_kept:],
+            np.concatenate([self.weights, weights])[-n_kept:],
         )
-        n_new = known.n_new + len(labels)
+        n_new = self.n_new + len(labels)
         if n_new * _SHARE < len(rows[0]):
-            return IsotonicCalibration(known.knots, known.levels, *rows, n_new)
+            return IsotonicCalibration(self.knots, self.levels, *rows, n_new)
         return IsotonicCalibration(*_fitted(*rows), *rows, 0)
 
     def updated_by_one(self, values, label: int) -> "IsotonicCalibration":
@@ -75,7 +81,7 @@ class IsotonicCalibration(NamedTuple):
     @classmethod
     def settled(cls, values, labels, weights=None) -> "IsotonicCalibration":
         """The calibration of rows that are all there."""
-        return cls().updated(values, labels, weights)
+        return cls()._without_rows(np.shape(values)[1])._with_rows(values, labels, weights, RESERVOIR)
 
     def _without_rows(self, n_outputs: int) -> "IsotonicCalibration":
         return IsotonicCalibration(self.knots, self.levels, _nothing(0, n_outputs))

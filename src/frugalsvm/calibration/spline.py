@@ -61,7 +61,7 @@ class SplineCalibration(NamedTuple):
 
     # --- learning ---------------------------------------------------------------------------------------------
 
-    def updated(self, values, labels, weights=None, memory: float = math.inf) -> "SplineCalibration":
+    def updated(self, values, labels, weights=None) -> "SplineCalibration":
         """The calibration after rows with these decision values and labels; as that of `PlattCalibration`.
 
         Ranges are those of the first rows.
@@ -70,7 +70,7 @@ class SplineCalibration(NamedTuple):
         if self.is_new:
             return self.settled(values, labels, weights)
         n_rows = float(len(labels) if weights is None else weights.sum())
-        kept = math.exp(-n_rows / min(memory, MEMORY))
+        kept = math.exp(-n_rows / MEMORY)
         found = derivatives(parts_of(values, self.breaks) * np.exp(self.log_slopes), labels, weights)
         information = kept * self.information + found.information
         # Slopes that no row says anything of stay what they are.

@@ -43,12 +43,17 @@ def _solver_is_sound(m, solver, examples):
     return bool(right) and len(taken) + len(free) == n_points
 
 
+def _as_predictor(model):
+    model.complete_calibration()  # which takes the examples
+    return as_predictor(model)
+
+
 INCREMENTAL = Saved(
     {
         **CLASSIFIER, "_solvers": parts("exact-machine"), "_n_learned": integer(), "_cache_bytes": integer(),
         "_examples": part("examples"), "C_": is_positive,
     },
     {**OPTIONAL, "_left_out": or_none(array("f", 2)), "forgotten_": list_of(of_type(dict))},
-    _is_sound, check_loaded_parameters, as_predictor,
+    _is_sound, check_loaded_parameters, _as_predictor,
     predictor_saved(lambda n_classes: len(pairs_of(n_classes))), renamed={"_machines": "_solvers"},
 )  # fmt: skip

@@ -120,6 +120,8 @@ class CalibratedClassifier(ClassifierMixin):
         if len(self.classes_) == 1:
             return np.ones((len(scores), 1))
         if not hasattr(self, "calibration_"):
+            self._calibrate_late()
+        if not hasattr(self, "calibration_"):
             raise NotFittedError(
                 f"This {type(self).__name__} has learned without calibrate={self.calibrate!r}: call fit or partial_fit."
             )
@@ -141,14 +143,30 @@ class CalibratedClassifier(ClassifierMixin):
     def _forget_calibration(self) -> None:
         self.__dict__.pop("calibration_", None)
 
-    def _calibrate(self, parts: list[Judged], memory: float = np.inf) -> None:
-        """Learn on from judged rows, or from the beginning."""
+    def _calibrate_late(self) -> None:
+        """Calibrate when probabilities are asked for and there is no calibration: for models that have their rows."""
+
+    @exclusive
+    def calibrate_on_one(self, values: np.ndarray, label: int) -> None:
+        """Calibrate on with the decision values (n_outputs,) of one row: `partial_fit` of that row does the same."""
+        known = self._calibration_so_far()
+        if known.is_new:
+            self._calibrate([Judged(np.array(values, np.float64)[None], np.array([label]), None)])
+        else:
+            self.calibration_ = known.updated_by_one(values, label)
+
+    def _calibration_so_far(self) -> Any:
+        """The calibration, or a new one if there is none of the method that is asked for."""
         fresh = calibration_for(self.calibrate)
         known = getattr(self, "calibration_", fresh)
-        known = known if type(known) is type(fresh) else fresh
+        return known if type(known) is type(fresh) else fresh
+
+    def _calibrate(self, parts: list[Judged]) -> None:
+        """Learn on from judged rows, or from the beginning."""
+        known = self._calibration_so_far()
         if parts:
             rows = Judged.joined(parts)
-            known = known.settled(*rows) if known.is_new else known.updated(*rows, memory=memory)
+            known = known.settled(*rows) if known.is_new else known.updated(*rows)
         self.calibration_ = known
 
     def _judged(self, X, labels, weights, rows) -> list[Judged]:
@@ -181,7 +199,7 @@ class CalibratedClassifier(ClassifierMixin):
                 is_known = np.isin(labels[rows], known)
                 parts += self._judged(X, labels, weights, rows[is_known])
             self._learn_some(X, labels, weights, rows)
-        self._calibrate(parts, memory=self.t_ / 2)
+        self._calibrate(parts)
 
     # --- all rows -----------------------------------------------------------------------------------------
 
@@ -230,7 +248,7 @@ class CalibratedClassifier(ClassifierMixin):
     def _judged_apart(self, X, y, weights, out, others) -> list[Judged]:
         if len(distinct_labels(y[others])) < 2:
             return []
-        model = clone(self).set_params(calibrate=None)
+        model = clone(self).set_params(calibrate=None, class_weight=None)  # the weights have those of the classes
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what there is to say, the model of all rows says
             model.fit(X[others], y[others], None if weights is None else weights[others])

@@ -43,10 +43,11 @@ class StreamPipeline(WatchedPipeline):
     ----------
     estimator : estimator
         Any classifier, regressor or outlier detector of this library. Detectors learn without labels: ``y`` is None.
-    scale : bool, {"robust", "soft", "standard", "following"} or StreamingScaler, default=True
+    scale : bool, {"robust", "soft", "symmetric", "standard", "following"} or StreamingScaler, default=True
         Whether and how the numbers are scaled: True and "robust" are ``StreamingScaler()``, "soft" is
-        ``StreamingScaler(soft_clip=True)``, and "standard" takes mean and standard deviation and clips nothing, as
-        scikit-learn's `StandardScaler`. "following" is for streams that change, and estimators that forget:
+        ``StreamingScaler(soft_clip=True)``, "symmetric" draws long tails in as well, and "standard" takes mean and
+        standard deviation and clips nothing, as scikit-learn's `StandardScaler`. "following" is for streams that
+        change, and estimators that forget:
         ``StreamingScaler("standard", half_life=20_000)``. Encoded columns are not scaled.
     encoder : ColumnEncoder, default=None
         For columns of text. ``X`` is then a DataFrame of pandas or polars, or a pair of a matrix (or None) and a dict
@@ -243,12 +244,14 @@ class StreamPipeline(WatchedPipeline):
         """
         path, is_watched = self._row_path(), self.detector is not None
         if path is not None and not (is_watched and self._n_boosted):  # whose weights are for batches
-            calibrated = [each for each in (self, self.estimator_) if getattr(each, "calibrate", None)]
-            scores = path.scores(x) if calibrated or is_watched else None
+            calibrates_itself = is_calibrated(self.estimator_)
+            scores = path.scores(x) if self.calibrate or calibrates_itself or is_watched else None
             is_wrong = is_watched and scores is not None and path.predicted(scores) != y
             if path.learn(x, y):
-                for each in calibrated if scores is not None else ():
-                    each.calibration_ = each.calibration_.updated_by_one(scores, path.index_of(y))
+                if self.calibrate and scores is not None:
+                    self.calibration_ = self.calibration_.updated_by_one(scores, path.index_of(y))
+                if calibrates_itself and scores is not None:
+                    self.estimator_.calibrate_on_one(scores, path.index_of(y))
                 left = path.watched()
                 if left is not None:
                     self._tell_left(left)
