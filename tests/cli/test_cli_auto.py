@@ -141,6 +141,17 @@ def test_one_label_only(tmp_path):
     assert "one label only, 'same'" in invoke("train", data, "-o", tmp_path / "m.frugal", code=3).stderr
 
 
+@pytest.mark.parametrize("flags", [["train"], ["tune"], ["tune", "-a", "bsgd"]], ids=" ".join)
+def test_rows_that_are_left_out_are_told_once(flags, tmp_path):
+    """Before anything that may end the run: here, that the class NA is taken for missing labels."""
+    labels = ["NA" if k % 3 else "same" for k in range(30)]
+    data = write(tmp_path / "rows.csv", "a,y", [["" if k < 6 else k for k in range(30)], labels])
+    said = " ".join(invoke(*flags, data, "--missing", "skip", code=3).stderr.split())
+    assert "note: 20 rows without a label: left out ('NA' in 20 of them; if that is a class" in said
+    assert "note: 2 rows with missing values: left out" in said
+    assert said.count("left out") == 2
+
+
 @pytest.mark.parametrize(
     ("flags", "told"),
     [

@@ -1,5 +1,7 @@
 """Data that is sorted, incomplete, in parts, too wide, or hardly there: the right thing, a warning, a sentence."""
 
+import csv
+import io
 import json
 
 import numpy as np
@@ -137,6 +139,7 @@ class TestMissing:
             model = tmp_path / "m.frugal"
             told = invoke("train", tmp_path / "gaps.csv", "-o", model, *FAST).output
             assert "note: 30 rows without a label: left out" in told
+            assert ("if that is a class" in told) == bool(word)  # nothing names no class
             assert load(model).classes_.tolist() == ["other", "same"]
             told = invoke("evaluate", model, tmp_path / "gaps.csv", "--json")
             assert json.loads(told.stdout)["examples"] == 570
@@ -160,6 +163,26 @@ class TestColumns:
         (tmp_path / "other.csv").write_text("a,c,label\n1,2,same\n")
         told = invoke("predict", model, tmp_path / "other.csv", code=Exit.DATA).output
         assert "has no column 'b', which the model has learned from" in told
+
+    @pytest.mark.parametrize("has_header", [True, False])
+    def test_found_by_order_where_one_of_two_files_has_no_names(self, has_header, tmp_path):
+        X, y = quadrants(300, 5)
+        rows = [(a, "up" if b > 0 else "down", label) for (a, b), label in zip(X.tolist(), y, strict=True)]
+        data, model = {}, tmp_path / "m.frugal"
+        for header in (True, False):
+            data[header] = tmp_path / f"{header}.csv"
+            lines = (["a,b,label"] if header else []) + [",".join(map(str, row)) for row in rows]
+            data[header].write_text("\n".join(lines) + "\n")
+        invoke("train", data[has_header], "-a", "bsgd", "-o", model, *FAST)
+        one, other = (invoke("predict", model, data[header], "--scores").stdout for header in (True, False))
+        assert one == other
+        assert accuracy(model, data[True]) == accuracy(model, data[False]) > 0.6
+
+    def test_text_that_looks_like_numbers_stays_text(self, tmp_path):
+        lines = [f"{k % 7},${k % 9}.50,{'xy'[k % 2]}" for k in range(100)]
+        (tmp_path / "t.csv").write_text("\n".join(["a,price,label", *lines]) + "\n")
+        invoke("train", tmp_path / "t.csv", "-o", tmp_path / "m.frugal", *FAST, "--categorical", "price")
+        assert len(invoke("predict", tmp_path / "m.frugal", tmp_path / "t.csv").stdout.splitlines()) == 100
 
     def test_left_out(self, tmp_path):
         X, y = quadrants(300, 6)
@@ -272,6 +295,21 @@ class TestHardlyAnyRows:
         invoke("train", files / "small.csv", "-o", model, *FAST)
         told = invoke("evaluate", model, tmp_path / "other.csv", code=Exit.DATA).output
         assert "other.csv has labels like 'down', and the model knows 'other', 'same': is --label" in told
+
+
+def test_labels_with_line_breaks_are_quoted(tmp_path):
+    """Readers of tab-separated text get a line for each row; other labels are as they were."""
+    labels = ["two\nlines", "a\ttab", '"quoted" here', 'an 8" pipe', "plain"]
+    X = np.eye(5)[np.arange(100) % 5]
+    with (tmp_path / "t.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([[*"abcde", "label"], *([*row, labels[k % 5]] for k, row in enumerate(X.tolist()))])
+    invoke("train", tmp_path / "t.csv", "-o", tmp_path / "m.frugal", *FAST)
+    for flags, n_columns in (((), 1), (("--scores",), 6)):
+        written = invoke("predict", tmp_path / "m.frugal", tmp_path / "t.csv", *flags).stdout
+        rows = list(csv.reader(io.StringIO(written, newline=""), delimiter="\t"))
+        assert [row[0] for row in rows] == 20 * labels
+        assert {len(row) for row in rows} == {n_columns}
+    assert '\nan 8" pipe\t' in written
 
 
 def test_rows_too_wide_for_a_model(tmp_path):

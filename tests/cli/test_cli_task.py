@@ -106,3 +106,14 @@ def test_prices_as_classes_on_a_cluster(tmp_path):
     data = DataOptions(str(tmp_path / "rows.csv"), label="price")
     assert "a classifier takes each for a class" in str(read_table(data, labels="classes").doubt)
     assert read_table(data, labels="numbers").doubt is None
+
+
+def test_rows_that_are_left_out_on_a_cluster(tmp_path):
+    pytest.importorskip("dask.dataframe")
+    from frugalsvm.cli.io.dask_table import read_table
+
+    lines = [f"{'' if k % 10 == 1 else k},{'NA' if k % 5 == 0 else k % 2}" for k in range(100)]
+    (tmp_path / "rows.csv").write_text("\n".join(["a,y", *lines]) + "\n")
+    table = read_table(DataOptions(str(tmp_path / "rows.csv"), label="y", missing="skip"), labels="classes")
+    assert table.notes[:2] == ["20 rows without a label: left out", "10 rows with missing values: left out"]
+    assert len(table.X) == len(table.y) == 70

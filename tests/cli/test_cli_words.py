@@ -79,6 +79,38 @@ def test_a_label_with_a_fraction_is_an_error_otherwise(form, tmp_path):
     assert not list(tmp_path.glob("*.frugal*"))
 
 
+LARGE = [2**53, 2**53 + 1]  # one number as floats
+
+
+def large_labels(path, form):
+    line = "{2} 1:{0} 2:{1}\n" if form == "libsvm" else "{0},{1},{2}\n"
+    header = "" if form == "libsvm" else "a,b,label\n"
+    path.write_text(header + "".join(line.format(k % 2, k % 5, LARGE[k % 2]) for k in range(100)))
+    return path
+
+
+@pytest.mark.parametrize("form", ["csv", "libsvm"])
+@pytest.mark.parametrize(
+    "command", [["train"], ["train", "-a", "bsgd"], ["tune"], ["tune", "-a", "bsgd"]], ids=" ".join
+)
+def test_classes_that_floats_would_merge_are_refused(command, form, tmp_path):
+    data = large_labels(tmp_path / f"rows.{form}", form)
+    result = invoke(*command, data)
+    assert result.exit_code == Exit.DATA
+    assert "is 9.0072e+15, and whole numbers from 2**53 on are rounded" in result.output
+    assert ("(--categorical label takes the column as text)" in result.output) == (form == "csv")
+    if "-a" in command:
+        skipped = invoke(*command, data, "--on-bad-line", "skip").output
+        assert "100 bad lines were left out" in skipped
+
+
+def test_classes_that_floats_would_merge_can_be_text(tmp_path):
+    data, model = large_labels(tmp_path / "rows.csv", "csv"), tmp_path / "m.frugal"
+    invoke("train", data, *FAST, "--categorical", "label", "-o", model)
+    assert invoke("predict", model, data).stdout.split() == list(map(str, LARGE * 50))
+    assert json.loads(invoke("evaluate", model, data, "--json").stdout)["accuracy"] == 1
+
+
 def test_a_column_without_classes_leaves_no_rows(tmp_path):
     data = written(tmp_path / "rows.csv", "csv")
     flags = ["-a", "bsgd", "--label", "a", "--on-bad-line", "skip"]

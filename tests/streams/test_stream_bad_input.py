@@ -296,3 +296,16 @@ def test_labels_with_fractions_where_classes_are_wanted(tmp_path, format):
     assert stream.n_bad == 2
     for start in (5, 20, 40):  # rows that were left out do not count
         np.testing.assert_array_equal(joined(stream.from_row(start))[1], y[whole][start:])
+
+
+@pytest.mark.parametrize(("format", "text"), [("csv", "x,y\n1,{}\n2,3\n"), ("libsvm", "{} 1:1\n3 1:2\n")])
+@pytest.mark.parametrize("label", [2**53 + 1, -(2**53), 10**20])
+def test_labels_that_are_rounded_where_classes_are_wanted(format, text, label):
+    data = text.format(label).encode()
+    assert joined(open_stream(io.BytesIO(data), format=format))[1].tolist() == [float(label), 3]
+    with pytest.raises(StreamError, match=r"is not a class: whole numbers from 2\*\*53 on are rounded"):
+        list(open_stream(io.BytesIO(data), format=format, class_labels=True))
+    stream = open_stream(io.BytesIO(data), format=format, class_labels=True, on_bad_line="skip")
+    assert joined(stream)[1].tolist() == [3]
+    good = text.format(2**53 - 1).encode()
+    assert joined(open_stream(io.BytesIO(good), format=format, class_labels=True))[1].tolist() == [2**53 - 1, 3]

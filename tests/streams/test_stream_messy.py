@@ -248,6 +248,36 @@ def test_columns_like_those_of_another_file():
             read(text, like=like)
 
 
+NAMED, NAMELESS = b"a,b,t,y\n5,6,w,1\n7,8,w,0\n", b"5,6,w,1\n7,8,w,0\n"
+
+
+@pytest.mark.parametrize(
+    ("known", "text", "label"),
+    [
+        (NAMED, b"9,2,u,0\n3,4,v,1\n", None),
+        (NAMED, b"0,9,2,u\n1,3,4,v\n", 0),
+        (NAMED, b"9,2,u,0\n3,4,v,1\n", "y"),
+        (NAMELESS, b"9,2,u,0\n3,4,v,1\n", None),
+        (NAMELESS, b"p,q,r,s\n9,2,u,0\n3,4,v,1\n", None),
+        (NAMELESS, b"y,q,r,s\n0,9,2,u\n1,3,4,v\n", "y"),
+    ],
+)
+def test_columns_by_their_order_have_the_names_of_the_other_file(known, text, label):
+    schema = read(known)[0].schema
+    stream, X, y = read(text, like=schema, label=label)
+    assert (X.tolist(), y.tolist()) == ([[9, 2], [3, 4]], [0, 1])
+    assert (stream.schema.numbers, stream.schema.strings) == (schema.numbers, schema.strings)
+    assert [value for batch in stream for value in batch.columns[schema.strings[0]]] == ["u", "v"]
+
+
+def test_labels_that_order_and_name_tell_apart():
+    text, like = b"y,q,r,s\n0,9,2,u\n1,3,4,v\n", read(NAMELESS)[0].schema
+    with pytest.raises(StreamError, match=r"labels in column 'y', .* would take them from 's': say which with label="):
+        read(text, like=like)
+    with pytest.raises(StreamError, match="no column of labels"):
+        read(b"9,2,u\n3,4,v\n", like=like)
+
+
 def test_columns_of_parquet_tables(tmp_path):
     pa = pytest.importorskip("pyarrow")
     import datetime
@@ -267,6 +297,10 @@ def test_columns_of_parquet_tables(tmp_path):
     like = Schema(read(b"a,b,y\n1,2,u\n")[0].schema.columns + stream.schema.columns[1:2])
     rows = joined(open_stream(path, like=like, missing="nan", reads_labels=False))[0]
     np.testing.assert_array_equal(rows, [[4, 1], [5, 2], [np.nan, 3]])
+    parquet.write_table(pa.table({"p": [9.0, 3.0], "q": [2, 4], "r": ["u", "v"], "s": [0, 1]}), path)
+    stream = open_stream(path, like=read(NAMELESS)[0].schema)
+    assert joined(stream)[0].tolist() == [[9, 2], [3, 4]]
+    assert [value for batch in stream for value in batch.columns["column 2"]] == ["u", "v"]
 
 
 def test_patterns_folders_and_archives(tmp_path):

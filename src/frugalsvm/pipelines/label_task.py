@@ -47,7 +47,9 @@ def task_of(y: np.ndarray, wanted: str = "auto") -> Task:
                 f"The label {wrong:g} is not a class: classes are whole numbers or text", "; see {label} and {task}."
             )
         )
-    return Task(True, y.astype(np.int64), wanted == "auto" and len(np.unique(y)) > _SEVERAL)
+    with np.errstate(invalid="ignore"):  # beyond integers: refused where their row and column are known
+        y = y.astype(np.int64)
+    return Task(True, y, wanted == "auto" and len(np.unique(y)) > _SEVERAL)
 
 
 def task_words(task: Task, label: str | None, where: str = "") -> Sentence:

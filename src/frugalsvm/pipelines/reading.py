@@ -15,6 +15,7 @@ from frugalsvm.streams.batch import Batch, rows_after
 from frugalsvm.streams.columns import schema_of
 from frugalsvm.streams.label_order import Watched
 from frugalsvm.streams.pipes import PIPE_ROWS, Pipe, is_read_once
+from frugalsvm.streams.row_checks import are_classes, why_no_class
 from frugalsvm.words import NOVELTIES, NUMBERS
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "of_classes_only",
     "open_data",
     "reading_for",
+    "refuse_other_labels",
 ]
 
 FIRST_ROWS = 6000  # from which parameters are chosen
@@ -165,20 +167,27 @@ def reading_for(task: str | None, options: DataOptions) -> dict[str, bool]:
 
 
 def of_classes_only(batches: Iterable, stream: Any, *, numbered: bool) -> Iterator:
-    """The batches, with a sentence about the first label that is not a class: most often another column was meant."""
+    """The batches, unless they have labels that are not classes."""
     for batch in batches:
-        if batch.y is not None and batch.y.dtype.kind == "f":
-            wrong = np.flatnonzero(batch.y != np.floor(batch.y))
-            if wrong.size:
-                schema = stream.schema
-                column = "" if schema is None else f" in column {schema.label!r}"
-                row = f", row {batch.start + int(wrong[0]) + 1}" if numbered else ""
-                what = f"{stream.name}{row}: the label{column} is {batch.y[wrong[0]]:g}"
-                words = f"{what}, and classes are whole numbers or text"
-                raise TaskError(
-                    Sentence(words, "; {label} says where they are, and {task} learns numbers.", task="regression")
-                )
+        refuse_other_labels(batch, stream, numbered=numbered)
         yield batch
+
+
+def refuse_other_labels(batch: Batch, stream: Any, *, numbered: bool) -> None:
+    """Refuse the first label that is not a class: most often another column was meant."""
+    if batch.y is None or batch.y.dtype.kind != "f":
+        return
+    wrong = np.flatnonzero(~are_classes(batch.y))
+    if not wrong.size:
+        return
+    label, schema = batch.y[wrong[0]], stream.schema
+    column = "" if schema is None else f" in column {schema.label!r}"
+    row = f", row {batch.start + int(wrong[0]) + 1}" if numbered else ""
+    words = f"{stream.name}{row}: the label{column} is {label:g}, and {why_no_class(label)}"
+    if label != np.floor(label):
+        raise TaskError(Sentence(words, "; {label} says where they are, and {task} learns numbers.", task="regression"))
+    as_text = () if schema is None else (f"categorical={schema.label}",)  # in which all digits count
+    raise TaskError(Sentence(words, ".", as_text))
 
 
 def column_in(label: str | None) -> str | int | None:

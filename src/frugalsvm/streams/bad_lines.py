@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from frugalsvm.exceptions import Sentence
 
 __all__ = ["BadLines", "StreamError", "first_line_of", "shown"]
@@ -34,6 +36,7 @@ class BadLines:
         self.skip, self.class_labels = skip, class_labels
         self.missing, self.unlabeled = missing, unlabeled
         self.count = self.n_unlabeled = self.n_incomplete = self.n_missing = 0
+        self.unlabeled_words: Counter[str] = Counter()  # that were taken for missing labels
         self.examples: list[str] = []
 
     @property

@@ -86,7 +86,8 @@ def labels_of(batch: Batch) -> np.ndarray:
         return np.zeros(batch.n_rows, np.int64)
     if y.dtype.kind != "f":
         return y.astype(str) if y.dtype.kind == "O" else y
-    whole = y.astype(np.int64)
+    with np.errstate(invalid="ignore"):  # targets that no integer can be
+        whole = y.astype(np.int64)
     return whole if np.array_equal(whole, y) else y
 
 

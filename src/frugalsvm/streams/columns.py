@@ -14,6 +14,7 @@ from frugalsvm.streams.dates import DateColumn
 __all__ = ["Column", "Layout", "Roles", "Schema", "assigned", "schema_of"]
 
 LABEL_NAMES = ("label", "target", "class", "y")
+_BY_NAME = "by its name"
 _LISTED = 50  # names of columns in a message
 
 
@@ -83,7 +84,7 @@ class Schema(NamedTuple):
     @property
     def has_names(self) -> bool:
         """Whether the file names its columns."""
-        return any(column.name != unnamed(index) for index, column in enumerate(self.columns))
+        return _are_given([column.name for column in self.columns])
 
 
 def schema_of(columns: list | None) -> Any:
@@ -119,7 +120,7 @@ class Roles(NamedTuple):
     """What the caller says about columns; names, or numbers from 0 (negative ones from the end).
 
     ``reads_labels`` is false where the column of labels is looked for only to be left out. ``like`` is the schema of
-    the rows that a model has learned: columns are found by their names, or by their order where there are none.
+    the rows that a model has learned: columns are found by their names, or by their order where one of both has none.
     """
 
     label: str | int | None = None
@@ -162,7 +163,7 @@ def _label_among(names: Sequence[str], usable: Sequence[int]) -> tuple[int, str]
     named = next((lowered[name] for name in LABEL_NAMES if name in lowered), None)
     if named is None:
         return usable[-1], f"the last one, as none is called {', '.join(LABEL_NAMES)}"
-    return named, "by its name"
+    return named, _BY_NAME
 
 
 def assigned(names: Sequence[str], kinds: Sequence[str], roles: Roles, source: str) -> tuple[Schema, tuple[str, ...]]:
@@ -218,60 +219,109 @@ def _column(name: str, kind: str, role: str) -> Column:
 
 def _assigned_like(names: Sequence[str], kinds: Sequence[str], roles: Roles, like: Schema, source: str):
     """The schema of a table with the columns of another one, whose features it must have."""
-    by_name = like.has_names and any(name != unnamed(index) for index, name in enumerate(names))
-    known = {column.name: column for column in like.columns}
-    if not by_name:
-        known = _by_order(names, roles, like, source)
     there = set(names)
     left_out = {wanted for wanted in roles.ignore if wanted in there}
+    if not (like.has_names and _are_given(names)):
+        return _assigned_by_order(names, kinds, roles, like, left_out, source), ()
+    known = {column.name: column for column in like.columns}
     wanted = [column.name for column in like.columns if column.role == "feature"]
     lacking = [name for name in wanted if name not in there or name in left_out]
-    if by_name and lacking:
+    if lacking:
         raise StreamError(f"{source} has no column {shown(lacking[0])}, which the model has learned from.")
-    label = _label_like(names, roles, like, known, source, by_name=by_name)
+    label = _label_like(names, roles, like, known, source)
     columns = []
     for name, kind in zip(names, kinds, strict=True):
-        column = known.get(name, Column(name, kind)) if by_name else known[name]._replace(name=name)
+        column = known.get(name, Column(name, kind))
         if name == label:
-            column = Column(name, column.kind if kind != "ignored" else "string", "label")
-            column = column if roles.reads_labels else Column(name, "string", "ignored")
+            column = _read_label(Column(name, column.kind if kind != "ignored" else "string"), roles)
         elif column.role not in ("feature", "ignored") or name in left_out:
             column = Column(name, "string", "ignored")
         columns.append(_column(column.name, column.kind, column.role))
-    unknown = [c.name for c in columns if by_name and c.role == "feature" and c.name not in known]
+    unknown = [c.name for c in columns if c.role == "feature" and c.name not in known]
     if unknown:
         words = f"{source} has a column {shown(unknown[0])}, which the model has not learned from"
         raise StreamError(Sentence(words, "; {ignore} leaves it out.", ignore=unknown[0]))
-    return Schema(tuple(columns), (*like.numbers, *like.strings) if by_name else ()), ()
+    return Schema(tuple(columns), (*like.numbers, *like.strings)), ()
 
 
-def _label_like(
-    names: Sequence[str], roles: Roles, like: Schema, known: dict[str, Column], source: str, *, by_name: bool
-) -> str | None:
+def _are_given(names: Sequence[str]) -> bool:
+    """Whether a file names its columns."""
+    return any(name != unnamed(index) for index, name in enumerate(names))
+
+
+def _read_label(column: Column, roles: Roles) -> Column:
+    """The column of labels, which is left out where labels are not read."""
+    return column._replace(role="label") if roles.reads_labels else Column(column.name, "string", "ignored")
+
+
+def _label_like(names: Sequence[str], roles: Roles, like: Schema, known: dict[str, Column], source: str) -> str | None:
     """The column with the labels of a table for a model; None if there is none, and none is read."""
     if roles.label is not None:
         return names[_position(roles.label, names, source)]
     if not roles.has_labels:
         return None
-    found = next((name for name in names if name in known and known[name].role == "label"), None)
-    if found is None and by_name and like.label is not None:
-        if not roles.reads_labels:
-            return None
+    if like.label is not None:
+        if like.label in names or not roles.reads_labels:
+            return like.label
         # Any other column could be taken for it, and scores would mean nothing.
         words = f"{source} has no column {shown(like.label)}, which held the labels in training"
         raise StreamError(Sentence(words, "; {label} names another one."))
-    label = found or names[_label_among(names, [i for i, n in enumerate(names) if n not in known] or [-1])[0]]
+    label = names[_label_among(names, [i for i, n in enumerate(names) if n not in known] or [-1])[0]]
     if label in known and known[label].role == "feature":
         if roles.reads_labels:
-            raise StreamError(f"{source} has no column of labels beside the features of the model.")
+            raise StreamError(_no_labels(source))
         return None
     return label
 
 
-def _by_order(names: Sequence[str], roles: Roles, like: Schema, source: str) -> dict[str, Column]:
-    """What the model knows of columns without names: those of all its columns, or of all but the label."""
-    for columns in (like.columns, [column for column in like.columns if column.role != "label"]):
-        has_label = any(column.role == "label" for column in columns)
-        if len(columns) == len(names) and (not has_label or roles.has_labels):
-            return dict(zip(names, columns, strict=True))
-    raise StreamError(f"{source} has {len(names)} columns where the model has learned from {len(like.columns)}.")
+def _no_labels(source: str) -> str:
+    return f"{source} has no column of labels beside the features of the model."
+
+
+def _assigned_by_order(
+    names: Sequence[str], kinds: Sequence[str], roles: Roles, like: Schema, left_out: set, source: str
+) -> Schema:
+    """The schema of a table whose columns are those of another one in the same order, with the names from there.
+
+    A column of labels may be missing, and where it is named it may be elsewhere.
+    """
+    label = _label_by_order(names, roles, like, source)
+    columns = [column for column in like.columns if column.role != "label"]
+    if len(columns) != len(names) - (label is not None):
+        n_known = len(like.columns if roles.has_labels else columns)
+        raise StreamError(f"{source} has {len(names)} columns where the model has learned from {n_known}.")
+    if label is not None:
+        known = next((column for column in like.columns if column.role == "label"), None)
+        column = known or Column(f"{names[label]} (labels)", "number" if kinds[label] == "number" else "string")
+        column = column if kinds[label] != "ignored" else column._replace(kind="string")
+        columns.insert(label, _read_label(column, roles))
+    elif roles.has_labels and roles.reads_labels:
+        raise StreamError(_no_labels(source))
+    made = []
+    for name, column in zip(names, columns, strict=True):
+        is_used = column.role in ("feature", "label") and name not in left_out
+        made.append(_column(column.name, column.kind, column.role if is_used else "ignored"))
+    return Schema(tuple(made))
+
+
+def _label_by_order(names: Sequence[str], roles: Roles, like: Schema, source: str) -> int | None:
+    """The place of the labels in a table whose columns are found by their order; None if it has none.
+
+    It is that in the other table, unless another one is given; the name from there is no other one.
+    """
+    if roles.label is not None and (roles.label in names or roles.label != like.label):
+        return _position(roles.label, names, source)
+    known = next((index for index, column in enumerate(like.columns) if column.role == "label"), None)
+    if roles.has_labels and known is not None and len(names) == len(like.columns):
+        _check_place(names, known, source)
+        return known
+    return None
+
+
+def _check_place(names: Sequence[str], label: int, source: str) -> None:
+    """Refuse a table whose names say that the labels are elsewhere than the order does."""
+    found, why = _label_among(names, range(len(names)))
+    if why == _BY_NAME and names[label].lower() not in LABEL_NAMES:
+        words = f"{source} has its labels in column {shown(names[found])}, to judge by its name, and the model, which "
+        words += f"knows columns by their order, would take them from {shown(names[label])}"
+        raise StreamError(Sentence(words, ": say which with {label}."))

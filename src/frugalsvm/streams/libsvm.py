@@ -20,7 +20,7 @@ from frugalsvm.streams.number_notation import HardNumbers, number_in, parser_top
 from frugalsvm.streams.number_parsing import AT, COUNT, LINE, ROW
 from frugalsvm.streams.parsing import parse_rows, scan_indices
 from frugalsvm.streams.reader import TextReader
-from frugalsvm.streams.row_checks import without_fractions
+from frugalsvm.streams.row_checks import with_classes
 
 __all__ = ["LibsvmReader"]
 
@@ -120,7 +120,7 @@ class LibsvmReader(TextReader):
         if self._hash_features is not None:
             X = hashed(X, self._hash_features)
         batch = Batch(X, labels[:n] if self.has_labels else None)
-        return without_fractions(batch, lambda row: block.where(int(lines[row])), bad), failure
+        return with_classes(batch, lambda row: block.where(int(lines[row])), bad), failure
 
     def _examined(self, line: bytes) -> tuple[Any, float] | str:
         """A line that the parser did not take: its row and label as scikit-learn reads it, or what is wrong."""

@@ -1,4 +1,4 @@
-"""Rows that are not what they should be: missing or infinite values, negative weights, labels with fractions."""
+"""Rows that are not what they should be: missing or infinite values, negative weights, labels that are not classes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from frugalsvm.streams.bad_lines import BadLines, shown
 from frugalsvm.streams.batch import Batch, rows_taken
 from frugalsvm.streams.number_notation import is_missing
 
-__all__ = ["without_bad_rows", "without_fractions"]
+__all__ = ["are_classes", "why_no_class", "with_classes", "without_bad_rows"]
+
+_FIRST_ROUNDED = 2.0**53  # as floats, this whole number and the next one are equal
 
 
 def _finite_rows(values: NDArray, *, nan_is_good: bool = False) -> NDArray | None:
@@ -39,11 +41,11 @@ def without_bad_rows(batch: Batch, names: Sequence[str], where: Callable[[int], 
         masks.append(batch.weights >= 0.0)
     wrong = [mask for mask in masks if mask is not None]
     if not wrong:
-        return without_fractions(batch, where, bad)
+        return with_classes(batch, where, bad)
     good = np.logical_and.reduce(wrong)
     for row in np.flatnonzero(~good):
         bad.refuse(where(int(row)), _described(batch, int(row), names, bad))
-    return without_fractions(*_kept(batch, where, good), bad)
+    return with_classes(*_kept(batch, where, good), bad)
 
 
 def _without_unlabeled(batch: Batch, where: Callable[[int], str], bad: BadLines):
@@ -60,6 +62,8 @@ def _without_unlabeled(batch: Batch, where: Callable[[int], str], bad: BadLines)
         return batch, where
     if bad.unlabeled == "skip":
         bad.n_unlabeled += int(lacking.sum())
+        if y.dtype.kind != "f":
+            bad.unlabeled_words.update(word.strip() for word in y[lacking].tolist() if word and word.strip())
     else:
         for row in np.flatnonzero(lacking):
             bad.refuse(where(int(row)), Sentence("the label is missing", remedies=("unlabeled",)))
@@ -81,16 +85,42 @@ def _without_incomplete(batch: Batch, where: Callable[[int], str], bad: BadLines
     return _kept(batch, where, ~incomplete)
 
 
-def without_fractions(batch: Batch, where: Callable[[int], str], bad: BadLines) -> Batch:
-    """The batch without rows whose labels are numbers with fractions, where labels must be classes."""
+def are_classes(labels: NDArray) -> NDArray:
+    """Which labels, given as floats, can be classes: whole numbers that are certain to be those that were written.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> are_classes(np.array([-1.0, 0.5, 9007199254740993.0]))
+    array([ True, False, False])
+    """
+    return (labels == np.floor(labels)) & (np.abs(labels) < _FIRST_ROUNDED)
+
+
+def why_no_class(label: float) -> str:
+    """Why a label is not a class, after words that say so.
+
+    Examples
+    --------
+    >>> why_no_class(0.5)
+    'classes are whole numbers or text'
+    """
+    if label != np.floor(label):
+        return "classes are whole numbers or text"
+    return "whole numbers from 2**53 on are rounded, which would mix up classes"
+
+
+def with_classes(batch: Batch, where: Callable[[int], str], bad: BadLines) -> Batch:
+    """The batch without rows whose labels are numbers but not classes, where labels must be classes."""
     if not bad.class_labels or batch.y is None or batch.y.dtype.kind != "f":
         return batch
-    whole = batch.y == np.floor(batch.y)
-    if whole.all():
+    good = are_classes(batch.y)
+    if good.all():
         return batch
-    for row in np.flatnonzero(~whole):
-        bad.refuse(where(int(row)), f"the label {batch.y[row]:g} is not a class: classes are whole numbers or text")
-    return rows_taken(batch, whole)
+    for row in np.flatnonzero(~good):
+        label = batch.y[row]
+        bad.refuse(where(int(row)), f"the label {label:g} is not a class: {why_no_class(label)}")
+    return rows_taken(batch, good)
 
 
 def _described(batch: Batch, row: int, names: Sequence[str], bad: BadLines) -> Sentence:

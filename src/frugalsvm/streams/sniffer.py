@@ -292,6 +292,8 @@ def check_text_columns(sniffed: Sniffed, schema: Schema, roles: Roles, block: Bl
     if not isinstance(roles.label, int) and (sniffed.header or ()).count(schema.label or "") > 1:
         what = f"two columns are called {shown(schema.label or '')}; give the label by index"
         raise StreamError(f"{block.where(0)}: {what}.")
+    if roles.like is not None:  # a model has learned them as text
+        return
     wanted = {sniffed.names[index] if isinstance(index, int) else index for index in roles.categorical}
     texts = set(schema.strings) - wanted
     for index, name in enumerate(sniffed.names):

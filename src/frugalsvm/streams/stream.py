@@ -47,6 +47,9 @@ class Stream:
         Bad lines that the latest pass has left out so far; `bad_examples` describes the first of them.
     n_unlabeled, n_incomplete : int
         Rows that it has left out so far because they have no label, or lack a feature.
+    unlabeled_word : tuple of str and int
+        The word, such as "NA", that stood most often where a label is missing among labels of text, and how often it
+        did; ("", 0) if there was none.
     n_missing : int
         Missing values in the rows that it has given so far.
     """
@@ -95,6 +98,10 @@ class Stream:
     @property
     def n_unlabeled(self) -> int:
         return self._bad.n_unlabeled
+
+    @property
+    def unlabeled_word(self) -> tuple[str, int]:
+        return max(self._bad.unlabeled_words.items(), key=lambda pair: pair[1], default=("", 0))
 
     @property
     def n_incomplete(self) -> int:
@@ -206,7 +213,8 @@ def open_stream(
     zero_based : bool, optional
         Whether LIBSVM feature numbers start at 0; by default they do if a 0 occurs where `n_features` is looked for.
     class_labels : bool, default=False
-        Whether labels must be classes, whole numbers or text; then a label with a fraction makes a line bad.
+        Whether labels must be classes, whole numbers or text; then a label with a fraction makes a line bad, and so
+        does a number of 2**53 or more that was read as a float, as in text, where it may have been rounded.
     decimal : {".", ","}, optional
         What stands before the decimals of numbers in delimited text; by default what the first lines have.
     thousands : {",", ".", " ", "'", "_"}, optional
@@ -224,7 +232,7 @@ def open_stream(
         Whether labels are read; otherwise their column is left out, whatever is in it.
     like : Schema, optional
         Columns of rows that were read before, and of which these must have the features: found by their names, in any
-        order, or by their order in files without names.
+        order. Where these rows or those have no names, they are found by their order, and have the names of `like`.
     hash_features : int, optional
         For LIBSVM text whose feature numbers are huge: the number of features to which they are hashed, with random
         signs, so that collisions cancel on average.

@@ -171,10 +171,11 @@ class TableReader(Reader):
         missing = np.zeros(n, dtype=bool)
         texts: dict[str, NDArray] = {}
         index_of = {name: index for index, name in enumerate(self._schema.numbers)}
-        for column in self._schema.columns:
+        # By their place: the schema may have the names of a model instead of those of the file.
+        for place, column in enumerate(self._schema.columns):
             if column.role == "ignored":
                 continue
-            values = record.column(record.schema.get_field_index(column.name))
+            values = record.column(place)
             if column.role == "label":
                 missing = np.asarray(values.is_null(), dtype=bool)
                 y = self._label_values(values, column.kind)

@@ -139,5 +139,3 @@ def _tell_doubts(labels: Any, classes: Any, stream: Any) -> None:
         raise ValueError(f"{found}, and the model knows {few(classes.tolist())}: is --label the right column?")
     if len(labels) == 1:
         tell(f"warning: all rows of {stream.name} have the label {labels.tolist()[0]!r}: accuracy says little")
-    if n := stream.n_unlabeled:
-        tell(f"note: {n:,} {'row' if n == 1 else 'rows'} without a label: left out")

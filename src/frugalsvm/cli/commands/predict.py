@@ -1,5 +1,6 @@
 """``frugalsvm predict``: a line for every row."""
 
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -12,6 +13,8 @@ from frugalsvm.cli.errors import reported
 from frugalsvm.cli.flags import READ_ROWS, Device, ModelFile, data_options, with_flags, wrong
 
 __all__ = ["predict"]
+
+_WOULD_SHIFT = re.compile('^"|[\t\n\r]')  # what begins or ends a field for readers of tab-separated text
 
 
 @with_flags(*READ_ROWS)
@@ -44,7 +47,10 @@ def predict(
     labeled: Annotated[bool, typer.Option(help="Whether the data has a label column, which is ignored.")] = True,
     **reading: Any,
 ) -> None:
-    """Predict the label of every row, one line each; or a number, or -1 for anomalies and 1 for other rows."""
+    """Predict the label of every row, one line each; or a number, or -1 for anomalies and 1 for other rows.
+
+    Columns are separated by tabs. A label with a tab or a line break, or that begins with a quote, is quoted as in CSV.
+    """
     options = data_options(reading)
     with reported(of_model=model):
         import numpy as np
@@ -135,7 +141,16 @@ def _lines(
             found = column(rows).reshape(len(labels), -1)
             values = [line + [f"{value:.9g}" for value in row] for line, row in zip(values, found, strict=True)]
         for label, more in zip(labels, values, strict=True):
-            yield "\t".join([*map(str, label if isinstance(label, list) else [label]), *more]) + "\n"
+            yield "\t".join([*map(_field, label if isinstance(label, list) else [label]), *more]) + "\n"
+
+
+def _field(value: Any) -> str:
+    """A value as text, quoted where a line or a column would not end where it should."""
+    text = str(value)
+    if not _WOULD_SHIFT.search(text):
+        return text
+    doubled = text.replace('"', '""')
+    return f'"{doubled}"'
 
 
 def _write(lines: Iterable[str], output: Path | None) -> None:

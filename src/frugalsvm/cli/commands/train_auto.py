@@ -21,7 +21,7 @@ from frugalsvm.cli.console import tell
 from frugalsvm.cli.errors import leaving_as_it_was
 from frugalsvm.cli.io.saved_run import save_run
 from frugalsvm.cli.options import Request
-from frugalsvm.cli.words.data_report import tell_examined, tell_task
+from frugalsvm.cli.words.data_report import tell_examined, tell_rows_left_out, tell_task
 from frugalsvm.cli.words.outcome import Outcome
 from frugalsvm.cli.words.progress import SearchProgress
 from frugalsvm.durations import parsed_seconds
@@ -29,7 +29,7 @@ from frugalsvm.exceptions import ManyClassesWarning
 from frugalsvm.pipelines.first_rows import Examined, examine
 from frugalsvm.pipelines.label_task import Task, task_of
 from frugalsvm.pipelines.prequential import Progress
-from frugalsvm.pipelines.reading import open_data
+from frugalsvm.pipelines.reading import open_data, refuse_other_labels
 from frugalsvm.streams.in_memory import joined_rows, read_rows
 from frugalsvm.words import counted
 
@@ -61,6 +61,9 @@ def train_auto(request: Request) -> Outcome:
         if instead is not None:
             return train_stream(request._replace(options=request.options._replace(algorithm=instead)))
     tell_examined(examined, quiet=quiet)
+    tell_rows_left_out(examined.opened.stream, quiet=quiet)
+    for batch in read.batches if task.classifies else ():
+        refuse_other_labels(batch, examined.opened.stream, numbered=True)
     X, _, weights = joined_rows(read.batches, lambda batch: batch.y)
     if (values := np.unique(task.y)).size == 1:
         what = f"{examined.name} has one label only, {values[0].item()!r}"

@@ -10,11 +10,11 @@ from frugalsvm.cli.commands.candidates import auto, low_rank, own_choice, tuned
 from frugalsvm.cli.console import Status, compiling_shown, tell
 from frugalsvm.cli.io.checks import check_enough, check_size
 from frugalsvm.cli.options import TrainOptions
-from frugalsvm.cli.words.data_report import tell_examined
+from frugalsvm.cli.words.data_report import tell_examined, tell_rows_left_out
 from frugalsvm.cli.words.outcome import TuneOutcome
 from frugalsvm.pipelines.first_rows import Examined, examine
 from frugalsvm.pipelines.label_task import task_of
-from frugalsvm.pipelines.reading import DataOptions, open_data
+from frugalsvm.pipelines.reading import DataOptions, open_data, refuse_other_labels
 from frugalsvm.streams.batch import labels_of, rows_taken
 from frugalsvm.streams.in_memory import Sample, sample_rows
 from frugalsvm.words import counted
@@ -51,6 +51,7 @@ def tune_file(
             check_size(examined, options.algorithm, budget)
     with Status(f"Reading {examined.name} ...", quiet=quiet):
         sample = _sample(examined, n_wanted, data)
+    tell_rows_left_out(examined.opened.stream, quiet=quiet)
     _check(examined, sample, of_classes=not among_all)
     impute = examined.data.imputes
     if among_all:
@@ -76,6 +77,7 @@ def _check(examined: Examined, sample: Sample, *, of_classes: bool) -> None:
     if not of_classes and not task_of(np.asarray(sample.rows.y)).classifies:
         what = "has numeric targets, and `tune` compares classifiers"
         raise ValueError(f"{examined.name} {what}: `frugalsvm train` compares regressors.")
+    refuse_other_labels(sample.rows, examined.opened.stream, numbered=False)
     check_enough(examined, labels_of(sample.rows))
 
 

@@ -1,5 +1,6 @@
 """Files for ``--dask``: read by the workers, with the columns and in the words of the other ways to train."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
 from typing import Any, NamedTuple
@@ -7,12 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from pandas.api.types import is_numeric_dtype
 
+from frugalsvm.cli.words.data_report import left_out_words
 from frugalsvm.pipelines.first_rows import described, left_out_notes, many_texts
 from frugalsvm.pipelines.label_task import many_classes, task_of, task_words
 from frugalsvm.pipelines.reading import FIRST_ROWS, HEADERS, DataOptions, column_in, columns_in
 from frugalsvm.streams.columns import Roles, assigned, unnamed
 from frugalsvm.streams.dates import days_in
 from frugalsvm.streams.lines import Block
+from frugalsvm.streams.row_checks import are_classes, why_no_class
 from frugalsvm.streams.sniffer import sniff
 
 __all__ = ["Table", "read_table"]
@@ -38,6 +41,8 @@ class Table(NamedTuple):
 
 def read_table(data: DataOptions, *, labels: str | None) -> Table:
     """Rows of all files; ``labels`` are "classes" or "numbers", or None if there is nothing to predict."""
+    from dask import compute
+
     frame = _frame(data)
     names = list(frame.columns)
     kinds = ["number" if is_numeric_dtype(frame.dtypes[name]) else "string" for name in names]
@@ -48,24 +53,26 @@ def read_table(data: DataOptions, *, labels: str | None) -> Table:
     for name in kept:
         frame[name] = frame[name].astype(object).map(_text, meta=(name, object))
     label = schema.label if learns_labels else None
-    if label is not None:
-        frame = frame.dropna(subset=[label])
-    first = frame.head(FIRST_ROWS, npartitions=-1)
+    frame, n_unlabeled = _complete(frame, [] if label is None else [label])
+    frame, n_incomplete = _complete(frame, schema.numbers if data.missing == "skip" else [])
+    first, *left_out = compute(frame.head(FIRST_ROWS, npartitions=-1, compute=False), n_unlabeled, n_incomplete)
     texts = {name: first[name].dropna() for name in schema.strings if name not in kept}
     _refuse_dates(data, texts)
     unused = {name: what for name, text in texts.items() if (what := many_texts(text.tolist())) is not None}
     features = [name for name in names if name in {*schema.numbers, *schema.strings} and name not in unused]
     if not features:
         raise ValueError(f"{data.name} has no column to learn from.")
-    if data.missing == "skip" and schema.numbers:
-        numbers = list(schema.numbers)
-        frame, first = frame.dropna(subset=numbers), first.dropna(subset=numbers)
-    said, doubt, y = [*notes, *left_out_notes(unused)], None, None
+    said, doubt, y = [*notes, *left_out_notes(unused), *left_out_words(*left_out)], None, None
     if label is not None:
         y = _labels(frame[label], str(labels))
         doubt = many_classes(first[label].to_numpy(), label, "a classifier") if labels == "classes" else None
         said += _predicted(first[label], str(labels))
     return Table(frame[features], y, first[features], described(schema, unused), said, doubt)
+
+
+def _complete(frame: Any, names: Sequence[str]) -> tuple[Any, Any]:
+    """The rows that lack no value in some columns, and how many do; both for `compute`."""
+    return (frame.dropna(subset=list(names)), frame[list(names)].isna().any(axis=1).sum()) if names else (frame, 0)
 
 
 def _predicted(y: Any, labels: str) -> list[str]:
@@ -139,10 +146,11 @@ def _labels(y: Any, labels: str) -> Any:
 
 
 def _whole(y: Any) -> Any:
-    wrong = y[y != np.floor(y)]
+    wrong = y[~are_classes(y)]
     if len(wrong):
+        label = wrong.iloc[0]
         raise ValueError(
-            f"the label {wrong.iloc[0]:g} is not a class: classes are whole numbers or text. --label says where they "
-            "are, and `-a asset --task regression` learns numbers."
+            f"the label {label:g} is not a class: {why_no_class(label)}. --label says where they are, and `-a asset "
+            "--task regression` learns numbers."
         )
     return y.astype("int64")

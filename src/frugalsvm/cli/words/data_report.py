@@ -11,16 +11,19 @@ from frugalsvm.pipelines.first_rows import Examined
 from frugalsvm.pipelines.label_task import Task, many_classes, task_of, task_words
 from frugalsvm.pipelines.reading import FIRST_ROWS, DataOptions, Opened
 from frugalsvm.streams.columns import LABEL_NAMES
+from frugalsvm.words import counted
 
 __all__ = [
     "SHOWN_BAD_LINES",
     "counts_of",
+    "left_out_words",
     "skipped_words",
     "tell_end",
     "tell_examined",
     "tell_first_labels",
     "tell_labels",
     "tell_left_out",
+    "tell_rows_left_out",
     "tell_skipped",
     "tell_task",
 ]
@@ -78,8 +81,9 @@ def tell_skipped(stream: Any, *, of_model: bool = False) -> None:
 
 
 def tell_left_out(opened: Opened) -> None:
-    """Tell which lines were left out, and warn of unknown categories and missing values, a line for each column."""
+    """Tell which rows were left out, and warn of unknown categories and missing values, a line for each column."""
     tell_skipped(opened.stream, of_model=True)
+    tell_rows_left_out(opened.stream)
     for sentence in opened.surprises.sentences():
         tell(f"warning: {sentence}")
 
@@ -90,18 +94,34 @@ def counts_of(stream: Any) -> dict[str, int]:
     return {**found, "missing_values": stream.n_missing}
 
 
+def left_out_words(n_unlabeled: int, n_incomplete: int, word: tuple[str, int] = ("", 0)) -> list[str]:
+    """Sentences about rows that reading has left out because they lack a label, or a value.
+
+    ``word`` is the one that most often stands for a missing label, and how often: it may be the name of a class.
+    """
+    sentences = []
+    if n_unlabeled:
+        name, n = word
+        doubt = f" ({name!r} in {n:,} of them; if that is a class, write it in another way)"
+        is_most = 2 * n > n_unlabeled
+        sentences.append(f"{counted(n_unlabeled, 'row')} without a label: left out{doubt if is_most else ''}")
+    if n_incomplete:
+        sentences.append(f"{counted(n_incomplete, 'row')} with missing values: left out")
+    return sentences
+
+
+def tell_rows_left_out(stream: Any, *, quiet: bool = False) -> None:
+    """Tell how many rows a stream has left out because they lack a label or a value."""
+    for sentence in () if quiet else left_out_words(stream.n_unlabeled, stream.n_incomplete, stream.unlabeled_word):
+        tell(f"note: {sentence}")
+
+
 def tell_end(data: DataOptions, opened: Opened, model: Any, *, quiet: bool) -> None:
     """What reading has left out or filled, and what may be wrong with the model because of its data."""
-    counts = counts_of(opened.stream)
-    sentences = {
-        "unlabeled_rows": "{} without a label: left out",
-        "incomplete_rows": "{} with missing values: left out",
-        "missing_values": f"{{}}: filled with the {data.missing} of the first rows in their column (--missing)",
-    }
-    for key, n in counts.items():
-        if n and not quiet:
-            what = "missing value" if key == "missing_values" else "row"
-            tell("note: " + sentences[key].format(f"{n:,} {what}{'' if n == 1 else 's'}"))
+    tell_rows_left_out(opened.stream, quiet=quiet)
+    if (n := opened.stream.n_missing) and not quiet:
+        what = f"filled with the {data.missing} of the first rows in their column (--missing)"
+        tell(f"note: {counted(n, 'missing value')}: {what}")
     classes = getattr(model, "classes_", None)
     if classes is not None and len(classes) == 1:
         tell(
