@@ -55,6 +55,10 @@ def _without_names(X):
     return X.drop(columns=["Name", "Ticket", "Cabin"])
 
 
+def _numbers_only(X):
+    return X.select_dtypes("number")
+
+
 CAUSES = {
     "titanic": (
         Way("AutoSVC", "auto"),
@@ -74,6 +78,12 @@ CAUSES = {
         Way("AutoSVC", "auto"),
         Way("AutoSVC without a metric", "auto", {"metric": None}),
         Way("XGBoost", "xgboost"),
+    ),
+    "loans": (
+        Way("AutoSVR", "auto"),
+        Way("CatBoost", "catboost"),
+        Way("AutoSVR, numbers only", "auto", change=_numbers_only),
+        Way("CatBoost, numbers only", "catboost", change=_numbers_only),
     ),
     "movies": (
         Way("AutoSVR", "auto"),
