@@ -79,6 +79,7 @@ CAUSES = {
         Way("AutoSVC without a metric", "auto", {"metric": None}),
         Way("XGBoost", "xgboost"),
     ),
+    "magic": (Way("AutoSVC", "auto"), Way("CatBoost", "catboost")),
     "loans": (
         Way("AutoSVR", "auto"),
         Way("CatBoost", "catboost"),

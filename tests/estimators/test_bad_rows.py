@@ -27,7 +27,7 @@ COUNTING = ("bsgd", "perceptron", "bpa", "lasvm-g", "lasvm")
 
 # What fit and partial_fit refuse, whatever the targets y are: rows, number of targets, weights, a part of the sentence
 BAD_ROWS = {
-    "nan": (X_NAN, 20, None, "NaN"),
+    "nan": (X_NAN, 20, None, r"NaN, in column 1 \(first in row 3\): fill in missing values"),
     "infinity": (X_INF, 20, None, r"infinity.*, in column 1 \(first in row 3\)"),
     "nan in sparse rows": (scipy.sparse.csr_matrix(X_NAN), 20, None, "NaN"),
     "no rows": (X[:0], 0, None, "0 sample"),

@@ -89,8 +89,9 @@ class AutoMachine(ThreadSafe, BaseEstimator):
     Attributes
     ----------
     best_params_ : dict
-        ``kernel``, ``gamma``, ``C``, ``rows`` (how they are seen: scaled, in proportion, or in a learned metric), and
-        ``cell_size`` and ``n_trees``, or ``n_components`` of a low-rank machine.
+        ``kernel``, ``gamma``, ``C`` (where the mean weight of rows is 1), ``rows`` (how they are seen: scaled, with
+        long tails drawn in, in proportion, or in a learned metric), and ``cell_size`` and ``n_trees``, or
+        ``n_components`` of a low-rank machine.
     refit_time_ : float
         Seconds that the fit to all rows took, when everything was chosen.
     cv_results_ : dict

@@ -189,7 +189,7 @@ class KernelEstimator(KernelParameters, CallbackSupport, ThreadSafe, BaseEstimat
         is_long = isinstance(X, np.ndarray) and X.size > _LONG
         threads = self._threads() if is_long else ONE_THREAD
         with blas_threads(None) if threads.count > 1 else nullcontext():
-            check_values(X, self._type_of(X), type(self).__name__, threads)
+            check_values(X, self._type_of(X), getattr(self, "feature_names_in_", None), threads)
 
     def _type_of(self, X):
         """The type in which kernels of rows are computed."""

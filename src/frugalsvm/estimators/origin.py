@@ -1,10 +1,10 @@
 """Rows relative to an origin (`frugalsvm.core.origin`), and warnings of rows that no type can carry."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils import assert_all_finite
 
 from frugalsvm.arrays.namespace import is_torch, on_host
 from frugalsvm.arrays.tensors import relative_tensor
@@ -23,7 +23,7 @@ from frugalsvm.core.origin import (
     some_rows,
 )
 from frugalsvm.estimators.caller_warnings import warn_caller
-from frugalsvm.estimators.validation import refuse_infinite
+from frugalsvm.estimators.validation import refuse_not_finite
 
 __all__ = [
     "absolute_rows",
@@ -108,13 +108,12 @@ def check_gamma(gamma, dtype) -> None:
         )
 
 
-def check_values(X, dtype, name: str, threads: Threads = ONE_THREAD) -> None:
-    """Refuse rows, for the estimator of a name, that are not finite or whose squared norms overflow."""
+def check_values(X, dtype, names: Sequence[str] | None = None, threads: Threads = ONE_THREAD) -> None:
+    """Refuse rows, with names of columns or without, that are not finite or whose squared norms overflow."""
     if isinstance(X, np.ndarray) and X.dtype.kind == "f":
         if are_small(X, largest_size(X.shape[1], dtype), threads):  # nearly always, and one pass is enough to know it
             return
-        refuse_infinite(X)
-        assert_all_finite(X, estimator_name=name, input_name="X")
+        refuse_not_finite(X, names, allow_nan=False)
     check_size(X, dtype)
 
 

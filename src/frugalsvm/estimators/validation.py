@@ -41,7 +41,7 @@ __all__ = [
     "parsed_bytes",
     "refuse_dates",
     "refuse_empty_classes",
-    "refuse_infinite",
+    "refuse_not_finite",
     "refuse_sparse",
     "refuse_unsuitable",
     "slots_for_budget",
@@ -148,29 +148,33 @@ def validated_rows(
             X = check_array(X, estimator=estimator, input_name="X", **checks)
             _check_n_features(estimator, X, reset=reset)
     except ValueError as error:
-        if "contains infinity" in str(error) and not issparse(given):
-            refuse_infinite(np.asarray(given, np.float64), getattr(given, "columns", None))
+        if not issparse(given) and ("contains infinity" in str(error) or "contains NaN" in str(error)):
+            names = getattr(given, "columns", getattr(estimator, "feature_names_in_", None))
+            refuse_not_finite(np.asarray(given, np.float64), names, allow_nan=allow_nan)
         raise
     X = X if isinstance(X, np.ndarray) else without_duplicates(X)
     refuse_unsuitable(estimator, X)
     return X
 
 
-def refuse_infinite(X: np.ndarray, names: Sequence[Any] | None = None) -> None:
-    """Refuse infinite values and say where they are, which scikit-learn does not."""
+def refuse_not_finite(X: np.ndarray, names: Sequence[Any] | None = None, *, allow_nan: bool = True) -> None:
+    """Refuse values that are not finite and say where they are, which scikit-learn does not."""
     if X.dtype.kind != "f":
         return
     with np.errstate(invalid="ignore"):
-        suspects = np.flatnonzero(~np.isfinite(X.sum(axis=0)))  # missing values are as well
-    for place in suspects.tolist():
-        rows = np.flatnonzero(np.isinf(X[:, place]))
-        if rows.size:
-            column = place if names is None else names[place]
-            what = "infinity" if X.dtype == np.float64 else f"infinity or a value too large for {X.dtype}"
-            raise ValueError(
-                f"Input X contains {what}, in column {column!r} (first in row {rows[0]}): put a number there, or NaN "
-                "where missing values are allowed."
-            )
+        suspects = np.flatnonzero(~np.isfinite(X.sum(axis=0)))  # too large a sum is as well
+    infinity = "infinity" if X.dtype == np.float64 else f"infinity or a value too large for {X.dtype}"
+    kinds: list[tuple[Any, str, str]] = [
+        (np.isinf, infinity, "put a number there, or NaN where missing values are allowed.")
+    ]
+    if not allow_nan:
+        kinds.append((np.isnan, "NaN", "fill in missing values, as StreamPipeline does with impute='median'."))
+    for is_one, what, advice in kinds:
+        for place in suspects.tolist():
+            rows = np.flatnonzero(is_one(X[:, place]))
+            if rows.size:
+                column = place if names is None else names[place]
+                raise ValueError(f"Input X contains {what}, in column {column!r} (first in row {rows[0]}): {advice}")
 
 
 def _needs_nothing(estimator, X, dtype, *, check_finite: bool) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm.estimators.validation import is_nothing, refuse_infinite
+from frugalsvm.estimators.validation import is_nothing, refuse_not_finite
 from frugalsvm.pipelines.coded import coded
 from frugalsvm.streams.dates import days_in, days_of
 from frugalsvm.streams.number_notation import is_missing, number_in
@@ -83,7 +83,7 @@ def split_frame(frame: Any, columns: FrameColumns | None = None) -> tuple[Any, d
         text = tuple(name for name in labels if name not in numbers)
     others = {name: frame[labels[name]].to_numpy() for name in text}
     matrix = _numbers_in(frame, found, numbers, dates, labels)
-    refuse_infinite(matrix, numbers)
+    refuse_not_finite(matrix, numbers)
     return matrix, others
 
 

@@ -1,6 +1,6 @@
 """What there is to learn, and where; and candidates: a kernel with a width, for rows in one view or another.
 
-Rows are seen scaled, in proportion, or in a learned metric.
+Rows are seen scaled, with long tails drawn in, in proportion, or in a learned metric.
 """
 
 from collections.abc import Callable
