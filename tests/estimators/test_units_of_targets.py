@@ -160,3 +160,15 @@ def test_epsilon_and_C_for_another_unit_are_warned_of(waves, k):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ASSETRegressor(**SETTINGS).fit(X, t)
+
+
+def test_targets_that_leave_their_scale_are_told_where_steps_do_not_follow(waves):
+    X, y = waves
+    model = BSGDRegressor(budget=20, gamma=0.5, random_state=0).partial_fit(X[:200], y[:200])
+    with pytest.warns(PoorFitWarning, match="outside of the range of the first ones"):
+        model.partial_fit(X[:200], 1000 * y[:200])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.partial_fit(X[:200], 3 * y[:200])
+        squared = BSGDRegressor("squared", budget=20, gamma=0.5, random_state=0).partial_fit(X[:200], y[:200])
+        squared.partial_fit(X[:200], 1000 * y[:200])

@@ -13,6 +13,7 @@ from frugalsvm.core.schedules import clock_of
 from frugalsvm.estimators._bsgd import BudgetedSGD, has_room_to_learn, prediction_state
 from frugalsvm.estimators._saved import HAS_BUDGET, OPTIONAL, check_loaded_parameters, expansion_is_sound
 from frugalsvm.estimators.constraints import is_auto, one_of
+from frugalsvm.estimators.fit_warnings import warn_if_out_of_scale
 from frugalsvm.estimators.parameters import estimator, learned, parameter
 from frugalsvm.estimators.targets import PINBALL, PredictsNumbers, TargetScale, scale_of
 from frugalsvm.estimators.validation import check_positive
@@ -210,7 +211,10 @@ default="epsilon_insensitive"
             self._move_outputs(self._shifts(errors, None if weights is None else weights[some]))
 
     def _learn_next(self, X, targets, weights, *, first):
-        self._learn(X, self._targets.standardized(targets), weights, np.arange(X.shape[0]))
+        standardized = self._targets.standardized(targets)
+        if not first:
+            warn_if_out_of_scale(self, standardized)
+        self._learn(X, standardized, weights, np.arange(X.shape[0]))
 
     def _post_pass(self, X, targets, weights, random_state):
         """Coefficients of the support vectors as they are, near the optimum."""

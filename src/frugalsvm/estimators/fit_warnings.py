@@ -18,6 +18,7 @@ __all__ = [
     "warn_if_above",
     "warn_if_coefficients_cancel",
     "warn_if_mean_is_as_good",
+    "warn_if_out_of_scale",
     "warn_if_poor",
     "warn_if_poor_left_out",
     "warn_if_units_differ",
@@ -30,6 +31,7 @@ FEW = 50  # with fewer rows than this, chance decides
 _WITH_TUBE, _C_IN_UNITS = ("epsilon_insensitive", "squared_epsilon_insensitive"), ("epsilon_insensitive", "huber")
 _SMALL_C = 0.1  # in spreads of the target
 _WILD = 10.0  # standard deviations
+_OUT_OF_SCALE, _BATCH = 30.0, 20  # the same, and rows of a batch that is looked at
 _MOST_LEFT = 0.9  # of the variance: a model that leaves more is hardly one
 _LARGEST_NOISE = 0.3  # of predictions in cells, in units of -1 and +1
 VIOLATED = 1e-3  # as in `SVC`, whose default `tol` this is
@@ -126,6 +128,23 @@ def _shares(labels, weights, n_classes) -> np.ndarray:
     """The weight of each class, in blocks: small numbers become large ones on the way."""
     blocks = row_blocks(len(labels), 1, most=_BLOCK_ROWS)
     return sum(np.bincount(labels[block], None if weights is None else weights[block], n_classes) for block in blocks)  # type: ignore[return-value]
+
+
+def warn_if_out_of_scale(estimator, standardized) -> None:
+    """Warn of a batch of a stream whose targets are far outside of what they are standardized by.
+
+    Only squared errors have steps that are as long as errors are large. The words are the same each time, so that
+    they are shown once.
+    """
+    if len(standardized) < _BATCH or estimator.loss == "squared":
+        return
+    if np.median(np.abs(standardized)) > _OUT_OF_SCALE:
+        warn_caller(
+            f"Targets are far outside of the range of the first ones, by which {type(estimator).__name__} standardizes "
+            f"them, and loss={estimator.loss!r} follows slowly: take loss='squared', pass standardize=(center, "
+            "spread), or begin anew.",
+            PoorFitWarning,
+        )
 
 
 def warn_if_units_differ(estimator, X, targets, weights, spread) -> None:
