@@ -142,7 +142,7 @@ def warn_if_out_of_scale(estimator, standardized) -> None:
         warn_caller(
             f"Targets are far outside of the range of the first ones, by which {type(estimator).__name__} standardizes "
             f"them, and loss={estimator.loss!r} follows slowly: take loss='squared', pass standardize=(center, "
-            "spread), or begin anew.",
+            "spread), or begin again.",
             PoorFitWarning,
         )
 
