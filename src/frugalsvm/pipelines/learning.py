@@ -18,7 +18,7 @@ from frugalsvm.estimators.streaming import learns_streams
 from frugalsvm.estimators.unchanged import unchanged_on_error
 from frugalsvm.estimators.validation import check_count, distinct_labels, encoded_labels
 from frugalsvm.pipelines.mapping import check_enough_rows
-from frugalsvm.pipelines.preparing import PreparingPipeline, new_scaler
+from frugalsvm.pipelines.preparing import PreparingPipeline
 from frugalsvm.pipelines.rows import LabeledRows, part_of, rows_at, stacked
 from frugalsvm.pipelines.saved import WATCHED
 from frugalsvm.pipelines.watching import left_range
@@ -276,7 +276,7 @@ class LearningPipeline(PreparingPipeline):
         """A pipeline with another ``scale``: another way to prepare the same rows, those of `survey`."""
         same = copy.copy(self)
         same.scale = scale
-        same.scaler_ = new_scaler(scale).fit(self._filled(rows.X)).freeze() if scale else None
+        same.scaler_ = same._fitted_scaler(rows.X)
         return same
 
     @exclusive

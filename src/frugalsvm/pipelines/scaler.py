@@ -185,6 +185,10 @@ class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, ThreadSafe, BaseEs
     def _streams(self) -> bool:
         return self._sketch is not None or self._sample is not None
 
+    @property
+    def _is_robust(self) -> bool:
+        return self.method != "standard"
+
     def _robust(self, X, weights=None) -> Statistics:
         if self.method == "symmetric" and self.centres_:
             return symmetric_statistics(X, self.clip, weights)  # type: ignore[arg-type]
@@ -234,7 +238,7 @@ class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, ThreadSafe, BaseEs
         self._check_params()
         X = validated_rows(self, X, reset=True, order=None)
         self._begin(X)
-        if self.method != "standard":
+        if self._is_robust:
             self.n_seen_ = X.shape[0]
             self._publish(self._robust(X))
         else:
@@ -262,9 +266,9 @@ class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, ThreadSafe, BaseEs
             raise ValueError("The scaler is frozen: models were learned with its statistics, which must stay.")
         self._check_params()
         X = validated_rows(self, X, reset=first)
-        if first or (self.method != "standard" and not self._streams):
+        if first or (self._is_robust and not self._streams):
             self._begin(X)
-        if self.method != "standard":
+        if self._is_robust:
             self.n_seen_ += X.shape[0]
             self._take_rows(X)
         else:
@@ -298,7 +302,7 @@ class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, ThreadSafe, BaseEs
         self._publish(standard_statistics(moments, self.clip))
 
     def _publish(self, statistics: Statistics):
-        setattr(self, "median_" if self.method != "standard" else "mean_", statistics.center)
+        setattr(self, "median_" if self._is_robust else "mean_", statistics.center)
         self.scale_, self.limit_, self.constant_ = statistics[1:]
 
     @exclusive
@@ -417,17 +421,17 @@ class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, ThreadSafe, BaseEs
         """Join the statistics of a block with those before."""
         block = self._statistics_of(seen.values.astype(dtype))
         statistics, self._watch = followed(self.statistics, seen, block, self.half_life)
-        if self.method == "standard":
+        if not self._is_robust:
             self.var_ = statistics.scale**2
         self._publish(statistics)
 
     def _statistics_of(self, values):
-        return self._robust(values) if self.method != "standard" else standard_statistics(moments_of(values), self.clip)
+        return self._robust(values) if self._is_robust else standard_statistics(moments_of(values), self.clip)
 
     def _renew(self, features, values):
         """New statistics for some features, from their values; arrays are replaced, not changed."""
         new = self._statistics_of(values)
-        if self.method == "standard":
+        if not self._is_robust:
             self.var_ = _replaced(self.var_, features, new.scale**2)
         pairs = zip(self.statistics, new, strict=True)
         self._publish(Statistics(*(_replaced(before, features, after) for before, after in pairs)))

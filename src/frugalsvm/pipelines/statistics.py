@@ -45,9 +45,7 @@ LEAST_UNITS = 2.0  # of a hard limit: rare values of features that are mostly co
 SAMPLE_VALUES, SAMPLE_ROWS = 2**21, 2**14  # of rows that are drawn: values at most, and rows at least
 ENOUGH = 100  # values of a feature that a sample must have
 START = 0.02  # share of values before the start of a feature with a long tail
-LONG = (
-    3.0  # times as far from the start as the median, where as few values are left, is a long tail; 2 is a symmetric one
-)
+LONG = 3.0  # times the distance of the median from the start, which a long tail reaches; a symmetric one reaches 2
 ROUNDING = 2.0  # times the resolution of the type: values that differ by less differ by rounding
 
 
