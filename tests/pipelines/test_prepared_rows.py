@@ -98,7 +98,7 @@ def test_without_a_scaler_numbers_stay_as_they_are():
     X, y, _ = table(np.float64)
     pipeline = new_pipeline()
     rows = pipeline.survey(X, y)
-    other = pipeline.rescaled(False, rows)
+    other = pipeline.unscaled()
     found, expected = other.prepared_rows(rows), new_pipeline(scale=False).prepare(X, y)
     np.testing.assert_array_equal(found.X, expected.X)
     assert pipeline.scaler_ is not None

@@ -53,6 +53,16 @@ def test_others_are_clipped_softly(rows):
     np.testing.assert_array_equal(new_scaler().fit(sparse).transform(sparse).toarray(), expected.toarray())
 
 
+def test_a_robust_scaler_becomes_the_same_one(rows):
+    robust = StreamingScaler(soft_clip=True).fit(rows).freeze()
+    made, limits = robust.made_symmetric(rows), robust.limit_.copy()
+    np.testing.assert_array_equal(made.transform(rows), new_scaler().fit(rows).transform(rows))
+    assert made.get_params() == new_scaler().get_params()
+    assert not made.watches
+    assert robust.watches
+    np.testing.assert_array_equal(robust.limit_, limits)
+
+
 def test_a_stream_has_about_the_same_statistics(rows):
     whole, stream = new_scaler().fit(rows), new_scaler()
     for _ in range(4):

@@ -257,9 +257,9 @@ class AutoMachine(ThreadSafe, BaseEstimator):
                 "further columns say where."
             )
         if encoder is None and may_stay_unscaled(pipeline):
-            ways[IN_PROPORTION] = way.rescaled(False)
+            ways[IN_PROPORTION] = way.unscaled()
         if pipeline.scaler_ is not None and pipeline.scaler_.centres_:
-            bent = way.rescaled(StreamingScaler("symmetric", clip=CLIP, soft_clip=True))
+            bent = way.made_symmetric()
             if not np.array_equal(bent.pipeline.scaler_.limit_, pipeline.scaler_.limit_):
                 ways[SYMMETRIC] = bent
         return ways, notes

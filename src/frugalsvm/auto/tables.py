@@ -217,9 +217,13 @@ class Way(NamedTuple):
     pipeline: StreamPipeline
     given: LabeledRows  # rows before they are prepared
 
-    def rescaled(self, scale: Any) -> "Way":
-        """The same rows with another ``scale`` of the pipeline."""
-        return self._replace(pipeline=self.pipeline.rescaled(scale, self.given))
+    def unscaled(self) -> "Way":
+        """The same rows, as they are."""
+        return self._replace(pipeline=self.pipeline.unscaled())
+
+    def made_symmetric(self) -> "Way":
+        """The same rows, with long tails drawn in."""
+        return self._replace(pipeline=self.pipeline.made_symmetric(self.given))
 
     def rows_at(self, index: Any) -> Any:
         """Some rows, prepared."""

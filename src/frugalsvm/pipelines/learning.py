@@ -272,11 +272,18 @@ class LearningPipeline(PreparingPipeline):
         return chosen._replace(X=self._prepared(chosen.X, chosen.columns, dtype), columns=None)
 
     @shared
-    def rescaled(self, scale, rows: LabeledRows):
-        """A pipeline with another ``scale``: another way to prepare the same rows, those of `survey`."""
+    def unscaled(self):
+        """A pipeline that prepares the rows of `survey` without scaling them."""
+        return self._with_scaler(None)
+
+    @shared
+    def made_symmetric(self, rows: LabeledRows):
+        """A pipeline that draws in long tails of the rows of `survey`, which this one scales robustly."""
+        return self._with_scaler(self.scaler_.made_symmetric(self._filled(rows.X)))
+
+    def _with_scaler(self, scaler):
         same = copy.copy(self)
-        same.scale = scale
-        same.scaler_ = same._fitted_scaler(rows.X)
+        same.scale, same.scaler_ = False if scaler is None else clone(scaler), scaler
         return same
 
     @exclusive

@@ -168,16 +168,13 @@ class PreparingPipeline(_Shortcuts, BaseEstimator):
         self.encoder_ = None if self.encoder is None else clone(self.encoder)
         if self.encoder_ is not None:
             rows = rows._replace(columns=self._encoded_to_learn(self.encoder_, rows))
-        self.scaler_ = self._fitted_scaler(rows.X)
+        scales = self.scale and rows.X.shape[1]
+        self.scaler_ = new_scaler(self.scale).fit(self._filled(rows.X)).freeze() if scales else None
         self.feature_map_ = None
         if self.feature_map is not None:
             X = self._prepared(self._filled(rows.X), rows.columns)
             self.feature_map_ = fitted_map(self.feature_map, X, rows.y, may_shrink=is_preview)
         return rows
-
-    def _fitted_scaler(self, X):
-        """A scaler for rows that may lack values; None where there is nothing to scale."""
-        return new_scaler(self.scale).fit(self._filled(X)).freeze() if self.scale and X.shape[1] else None
 
     def _encoded_to_learn(self, encoder, rows):
         """Features of columns of text for rows that are learned from."""

@@ -190,9 +190,8 @@ class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, ThreadSafe, BaseEs
         return self.method != "standard"
 
     def _robust(self, X, weights=None) -> Statistics:
-        if self.method == "symmetric" and self.centres_:
-            return symmetric_statistics(X, self.clip, weights)  # type: ignore[arg-type]
-        return robust_statistics(X, self.clip, weights, is_soft=self.soft_clip)
+        found = robust_statistics(X, self.clip, weights, is_soft=self.soft_clip)
+        return symmetric_statistics(X, found, weights) if self.method == "symmetric" and self.centres_ else found
 
     def _streamed(self) -> Statistics:
         """Robust statistics of the rows so far, which are published."""
@@ -327,6 +326,13 @@ class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, ThreadSafe, BaseEs
                 n_blocks = np.full(len(self.scale_), max(1, round(self.n_seen_ / block_rows)))
                 self._watch = watch_of_all(n_blocks, block_rows)
         return self
+
+    def made_symmetric(self, X: np.ndarray) -> "StreamingScaler":
+        """This robust scaler with ``method="symmetric"``, for the validated dense rows that it was fitted to."""
+        made = copy.copy(self).set_params(method="symmetric")
+        made._watch = None
+        made._publish(symmetric_statistics(X, self.statistics))
+        return made
 
     # --- scaling -------------------------------------------------------------------------------------------
 

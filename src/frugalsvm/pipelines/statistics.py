@@ -102,10 +102,10 @@ def _column_spread(column, weights):
     return (center, unit, unit * np.sqrt(np.average(squares, weights=weights))), np.count_nonzero(is_different)
 
 
-def symmetric_statistics(X: np.ndarray, limit_in_scales: float, weights: np.ndarray | None = None) -> Statistics:
-    """Robust statistics for soft clipping, but for features with a long tail on one side: these become symmetric."""
-    center, scale, limit, constant = robust_statistics(X, limit_in_scales, weights, is_soft=True)
-    assert limit is not None
+def symmetric_statistics(X: np.ndarray, robust: Statistics, weights: np.ndarray | None = None) -> Statistics:
+    """Robust statistics for soft clipping, but of features with a long tail on one side: these become symmetric."""
+    assert robust.limit is not None
+    center, scale, limit, constant = (array.copy() for array in robust)  # type: ignore[union-attr]
     sample = sample_of(X) if weights is None else X
     for j in np.flatnonzero(~constant):
         column = sample[:, j].astype(np.float64)
