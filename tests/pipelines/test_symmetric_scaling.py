@@ -91,7 +91,7 @@ def test_auto_sees_rows_this_way_where_that_is_better():
     y = np.sin(2.0 * np.log(X[:, 0])) + np.log(X[:, 1]) / 2 > 0
     model = AutoSVC(kernel="rbf", metric=None, random_state=0, n_jobs=1).fit(X, y)
     assert model.best_params_["rows"] == "symmetric"
-    assert "rows made symmetric" in str(model.report())
+    assert "columns made symmetric" in str(model.report())
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,10 @@ from frugalsvm.arrays.namespace import HOST, arrays_on, best_device
 from frugalsvm.auto._last_fit import LastFit, last_fit
 from frugalsvm.auto._notes import left_out, notes_on, reasons
 from frugalsvm.auto.report import (
+    IN_PROPORTION,
     ROUNDS,
+    SCALED,
+    SYMMETRIC,
     Report,
     as_dict,
     as_html,
@@ -21,6 +24,7 @@ from frugalsvm.auto.report import (
     cv_results,
     machine_words,
     row_of,
+    view_words,
 )
 from frugalsvm.auto.tables import Layout, Way, as_input, encoder_for, layout_of, may_stay_unscaled
 from frugalsvm.compiling.threads import Threads, all_cores_unless, thread_count
@@ -42,8 +46,6 @@ __all__ = ["AutoMachine", "ones"]
 
 KERNELS_TRIED = ("rbf", "laplacian", "matern12", "matern32")
 CLIP = 6.0  # in scales: softly, since a column may tell classes apart by how far out its values are
-SCALED, SYMMETRIC, IN_PROPORTION = "scaled", "symmetric", "in proportion"
-_WORDS_OF_VIEWS = {SCALED: "scaled rows", SYMMETRIC: "rows made symmetric", IN_PROPORTION: "rows as they are"}
 _LEAST_ROWS = 4
 _GPU = 20.0  # usual cores
 _ON_HOST, _SHARE_OF_GPU = "4GB", 0.8  # of memory
@@ -362,7 +364,7 @@ class AutoMachine(ThreadSafe, BaseEstimator):
 
     def _title(self, task, last, fit_seconds, clock):
         best = last.entry
-        view = _WORDS_OF_VIEWS.get(best.candidate.view, "a learned metric")
+        view = view_words(best.candidate.view)
         return (
             f"{type(self).__name__}: {best.candidate.kernel} kernel on {view}, gamma={best.candidate.gamma:.3g}, "
             f"C={best.C:.3g}, {machine_words(last.model, task.n_rows)}; {self._score_name} {self.best_score_:.4f} on "

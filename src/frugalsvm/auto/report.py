@@ -15,7 +15,10 @@ from frugalsvm.words import percent
 
 __all__ = [
     "FIELDS",
+    "IN_PROPORTION",
     "ROUNDS",
+    "SCALED",
+    "SYMMETRIC",
     "Report",
     "as_dict",
     "as_html",
@@ -27,6 +30,7 @@ __all__ = [
     "row_of",
     "score_words",
     "tried_rows",
+    "view_words",
 ]
 
 ROUNDS = [
@@ -40,10 +44,11 @@ ROUNDS = [
 _SHOWN = 5  # of each round
 _KERNELS_SHOWN = 8
 _KERNEL_NAMES = {"rbf": "Gaussian (rbf)", "laplacian": "Laplacian", "matern12": "Matern 1/2", "matern32": "Matern 3/2"}
+SCALED, SYMMETRIC, IN_PROPORTION = "scaled", "symmetric", "in proportion"  # views
 _VIEW_NAMES = {
-    "scaled": "scaled columns",
-    "symmetric": "columns made symmetric",
-    "in proportion": "columns as they are",
+    SCALED: "scaled columns",
+    SYMMETRIC: "columns made symmetric",
+    IN_PROPORTION: "columns as they are",
 }
 _PARAMETERS = ("kernel", "gamma", "C", "rows", "n_components")
 _OF_CANDIDATES = (*_PARAMETERS, "score", "scores", "seconds")
@@ -192,7 +197,8 @@ def score_words(score: float, classifies: bool) -> str:
     return percent(score) if classifies else f"{score:.4f}"
 
 
-def _view_words(name: str) -> str:
+def view_words(name: str) -> str:
+    """How a model sees its rows."""
     return _VIEW_NAMES.get(name, re.sub(r"^learned metric \(\w+\)", "a learned metric", name))
 
 
@@ -200,7 +206,7 @@ def choice_sentences(model: Any, y: np.ndarray, *, classifies: bool) -> list[str
     """What was chosen, how good it is, and what the report says besides."""
     best = model.best_params_
     chosen = (
-        f"Chosen: the {_KERNEL_NAMES.get(best['kernel'], best['kernel'])} kernel on {_view_words(best['rows'])}, gamma "
+        f"Chosen: the {_KERNEL_NAMES.get(best['kernel'], best['kernel'])} kernel on {view_words(best['rows'])}, gamma "
         f"{best['gamma']:.3g}, C {best['C']:.3g}; {machine_words(model.model_, len(y))}."
     )
     return [chosen, _quality(model.best_score_, y, classifies), *model.report(output_dict=True)["notes"]]
@@ -239,7 +245,7 @@ def tried_rows(report: dict[str, Any]) -> list[dict[str, Any]]:
             {
                 "round": str(best_round["round"]),
                 "kernel": _KERNEL_NAMES.get(kernel, kernel) + (", low rank" if is_low_rank else ""),
-                "rows seen as": _view_words(view),
+                "rows seen as": view_words(view),
                 report["score"]: score_words(best["score"], report["score"] == "accuracy"),
                 "of rows": f"{best_round['n_rows']:,}",
                 "candidates": str(len(members)),
