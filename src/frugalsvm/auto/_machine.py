@@ -11,6 +11,7 @@ from frugalsvm._locks import ThreadSafe, shared
 from frugalsvm.arrays.namespace import HOST, arrays_on, best_device
 from frugalsvm.auto._last_fit import LastFit, last_fit
 from frugalsvm.auto._notes import left_out, notes_on, reasons
+from frugalsvm.auto._parameters import AutoParameters
 from frugalsvm.auto.report import (
     IN_PROPORTION,
     ROUNDS,
@@ -32,8 +33,9 @@ from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.durations import parsed_seconds
 from frugalsvm.estimators.caller_warnings import warn_caller
+from frugalsvm.estimators.constraints import check_constraints, is_auto
 from frugalsvm.estimators.unchanged import unchanged_on_error
-from frugalsvm.estimators.validation import check_choice, check_count, parsed_bytes
+from frugalsvm.estimators.validation import parsed_bytes
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.pipelines import MissingValueFiller, StreamingScaler, StreamPipeline
 from frugalsvm.pipelines.rows import LabeledRows
@@ -51,42 +53,11 @@ _GPU = 20.0  # usual cores
 _ON_HOST, _SHARE_OF_GPU = "4GB", 0.8  # of memory
 
 
-class AutoMachine(ThreadSafe, BaseEstimator):
+class AutoMachine(AutoParameters, ThreadSafe, BaseEstimator):
     """Base of estimators that choose everything themselves.
 
     Subclasses define ``_classifies``, ``_loss`` (of low-rank machines), ``_cells_machine``, ``_left_out`` (its
     leave-one-out scores), ``_low_rank_machine`` and ``_targets``.
-
-    Parameters
-    ----------
-    time_budget : float or str
-        Limit for `fit`, in seconds or as "90s", "5min" or "1h". A candidate that would not leave enough time for the
-        fit on all rows is left out; `report` tells. None searches until nothing better is in sight; the fit on all rows
-        takes a time that is proportional to their number.
-    memory : str
-        Limit for kernel values in training, such as "2GB", and with it for the size of cells. "auto" is 4 GB; on a GPU,
-        most of what is free there.
-    kernel : "auto", str or list of str
-        Kernels to compare: functions of differences, see :ref:`kernels`. "auto" is rbf, laplacian, matern12 and
-        matern32.
-    metric : "auto" or None
-        Whether to learn a metric as well: factors of the features, or directions across them. It is taken if it is
-        better on rows that it was not learned from. See :ref:`metric`.
-    n_components : "auto" or int
-        A number asks for a low-rank machine with that many landmarks: a small model. "auto" takes machines in cells, or
-        a low-rank machine where that has fewer errors on rows left out, and for sparse rows.
-    missing : {"impute", "refuse"}
-        What to do about missing numbers (NaN) of dense rows: fill them with the median, with a further column that
-        tells where values were missing; or refuse them. Missing text is a category of its own kind: all zeros.
-    device : {"cpu", "cuda", "auto"}
-        Where it is computed, as in `ASSETClassifier` and `ASSETRegressor`.
-    n_jobs : int
-        Threads; None is all cores, 1 one thread.
-    verbose : int
-        Whether to print a line for each candidate.
-    random_state : int, RandomState instance or None
-        For samples, trees and landmarks. With a number, the same rows give the same model, unless a ``time_budget``
-        cuts in.
 
     Attributes
     ----------
@@ -120,18 +91,11 @@ class AutoMachine(ThreadSafe, BaseEstimator):
     # --- parameters -----------------------------------------------------------------------------------------------
 
     def _check_params(self):
-        parsed_seconds("time_budget", self.time_budget)
-        if self.memory != "auto":
-            parsed_bytes("memory", self.memory)
-        check_choice("missing", self.missing, ("impute", "refuse"))
-        check_choice("metric", self.metric, ("auto", None))
-        if self.n_components != "auto":
-            check_count("n_components", self.n_components)
-        thread_count(self.n_jobs)
+        check_constraints(self)
         self._kernels()
 
     def _kernels(self) -> tuple[str, ...]:
-        if isinstance(self.kernel, str) and self.kernel == "auto":
+        if is_auto(self.kernel):
             return KERNELS_TRIED
         wanted = (self.kernel,) if isinstance(self.kernel, str) else tuple(self.kernel)
         known = [name for name in KERNELS if offers(KERNELS[name], "shift_invariant")]

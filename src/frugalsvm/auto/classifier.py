@@ -1,6 +1,5 @@
 """`AutoSVC`: a kernel classifier that chooses everything itself."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from frugalsvm.core.outputs import n_outputs_for, signs
 from frugalsvm.estimators.asset import ASSETClassifier
 from frugalsvm.estimators.caller_warnings import warn_caller
 from frugalsvm.estimators.local_svc import LocalSVC
-from frugalsvm.estimators.parameters import documented, keep_parameters
+from frugalsvm.estimators.parameters import estimator
 from frugalsvm.estimators.validation import (
     check_classes_have_weight,
     check_two_classes,
@@ -30,7 +29,7 @@ from frugalsvm.pipelines.label_task import looks_continuous
 __all__ = ["AutoSVC"]
 
 
-@documented
+@estimator
 class AutoSVC(ClassifierMixin, AutoMachine):
     """One call from a table to a kernel classifier with probabilities.
 
@@ -73,26 +72,11 @@ class AutoSVC(ClassifierMixin, AutoMachine):
     (200, 2)
     """
 
+    class_weight: Any = None
+
     _classifies = True
     _score_name = "accuracy"
     _saved = AUTO
-
-    def __init__(
-        self,
-        *,
-        time_budget=None,
-        memory: str = "auto",
-        kernel: str | Sequence[str] = "auto",
-        metric: str | None = "auto",
-        n_components: int | str = "auto",
-        missing="impute",
-        class_weight=None,
-        device="cpu",
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
-    ):
-        keep_parameters(self, locals())
 
     @staticmethod
     def _loss():

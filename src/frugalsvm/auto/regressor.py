@@ -1,7 +1,5 @@
 """`AutoSVR`: a kernel regressor that chooses everything itself."""
 
-from collections.abc import Sequence
-
 import numpy as np
 from sklearn.base import RegressorMixin
 
@@ -11,7 +9,7 @@ from frugalsvm.calibration.intervals import check_coverage, error_quantiles, som
 from frugalsvm.estimators.asset_regressor import ASSETRegressor
 from frugalsvm.estimators.fit_warnings import warn_if_mean_is_as_good
 from frugalsvm.estimators.local_svr import LocalSVR
-from frugalsvm.estimators.parameters import documented, keep_parameters
+from frugalsvm.estimators.parameters import estimator
 from frugalsvm.estimators.targets import checked_targets, scale_of
 from frugalsvm.lowrank.losses import SquaredEpsilonInsensitive
 from frugalsvm.pipelines import StreamPipeline
@@ -34,7 +32,7 @@ def half_width(pipeline: StreamPipeline, coverage: float) -> float:
     return float(error_quantiles(errors, coverage))
 
 
-@documented
+@estimator
 class AutoSVR(RegressorMixin, AutoMachine):
     """One call from a table to a kernel regressor.
 
@@ -70,22 +68,6 @@ class AutoSVR(RegressorMixin, AutoMachine):
     _classifies = False
     _score_name = "R^2"
     _saved = AUTO
-
-    def __init__(
-        self,
-        *,
-        time_budget=None,
-        memory: str = "auto",
-        kernel: str | Sequence[str] = "auto",
-        metric: str | None = "auto",
-        n_components: int | str = "auto",
-        missing="impute",
-        device="cpu",
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
-    ):
-        keep_parameters(self, locals())
 
     @staticmethod
     def _loss():

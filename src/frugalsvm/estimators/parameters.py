@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, dataclass_transform
 
 from sklearn.utils.validation import check_is_fitted
 
-__all__ = ["documented", "estimator", "fixed", "keep_parameters", "learned", "parameter", "parameters"]
+__all__ = ["documented", "estimator", "fixed", "learned", "parameter", "parameters"]
 
 _Estimator = TypeVar("_Estimator", bound=type)
 # The order of constructors: what an estimator declares itself, the kernel, what it shares with its family, and these.
@@ -88,13 +88,6 @@ def _rank(name: str, own: Any) -> tuple[int, int]:
     if name in _LAST:
         return 3, _LAST.index(name)
     return (0, 0) if name in own else (2, 0)
-
-
-def keep_parameters(estimator: Any, arguments: dict[str, Any]) -> None:
-    """Give an estimator what its constructor was called with: ``arguments`` are the ``locals()`` of that."""
-    for name, value in arguments.items():
-        if value is not estimator:
-            setattr(estimator, name, value)
 
 
 class learned(property):
