@@ -2,7 +2,6 @@
 
 import numbers
 from collections.abc import Callable, Iterable
-from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 from inspect import Parameter, Signature, signature
@@ -11,7 +10,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_classifier, is_outlier_detector, is_regressor
 from sklearn.utils import check_random_state, get_tags
-from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.dask._cluster import Cluster, SchedulerLostError, client_for
 from frugalsvm.dask._collections import Source, sources_of
@@ -315,18 +313,6 @@ class DaskEstimator(LazyPredictions):
                 callback(self.history_[-1])
 
         return tell
-
-    # --- what was learned -----------------------------------------------------------------------------------
-
-    def to_local(self):
-        """The ordinary estimator, which needs no Dask: to predict, to save, to continue learning.
-
-        Returns
-        -------
-        estimator
-        """
-        check_is_fitted(self)
-        return deepcopy(self._local)
 
 
 def validation_accuracy(local: Any, validation: Rows) -> float:

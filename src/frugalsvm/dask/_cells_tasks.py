@@ -96,7 +96,7 @@ def routed(number: int, X: Any, y: Any, weight: Any, first: int, route: Route) -
     targets = np.ascontiguousarray(route.estimator.known_targets(y[known]).T, rows.dtype)
     weights = _weights_of(targets, None if weight is None else weight[known], route.class_weights)
     pieces = []
-    for trunk, groups in zip(own_trees(route.trunks), route.groups, strict=True):
+    for trunk, groups in zip(map(as_made_here, route.trunks), route.groups, strict=True):
         parts = cells_of(trunk, rows)
         order = np.argsort(groups[parts], kind="stable")
         ends = np.searchsorted(groups[parts][order], np.arange(groups[-1] + 2))
@@ -105,10 +105,6 @@ def routed(number: int, X: Any, y: Any, weight: Any, first: int, route: Route) -
             own_weights = weights[chosen] if len(weights) else weights
             pieces.append(Piece(parts[chosen], first + known[chosen], rows[chosen], targets[chosen], own_weights))
     return pieces
-
-
-def own_trees(trees: Sequence[Tree]) -> list[Tree]:
-    return [as_made_here(tree) for tree in trees]
 
 
 def _weights_of(targets: np.ndarray, weight: np.ndarray | None, class_weights: np.ndarray | None) -> np.ndarray:

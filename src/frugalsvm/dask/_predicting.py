@@ -1,5 +1,6 @@
 """Predictions of a fitted estimator for rows on many machines: Dask arrays, which nothing has computed yet."""
 
+from copy import deepcopy
 from functools import partial
 from typing import Any
 
@@ -35,6 +36,16 @@ class LazyPredictions(BaseEstimator):
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_local")
+
+    def to_local(self):
+        """The ordinary estimator or pipeline, which needs no Dask: to predict, to save, to continue learning.
+
+        Returns
+        -------
+        estimator
+        """
+        check_is_fitted(self)
+        return deepcopy(self._local)
 
     def _sent(self, function: Any) -> Any:
         """A function that has the model, as one that is delayed; it travels inside each task."""

@@ -1,11 +1,10 @@
 """Rows as tables have them, with text, missing values and different scales, on a Dask cluster."""
 
-from copy import copy, deepcopy
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone, is_regressor
-from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.dask._cluster import Cluster, SchedulerLostError, client_for
 from frugalsvm.dask._collections import sources_of
@@ -145,16 +144,6 @@ class DaskPipeline(LazyPredictions):
         return pipeline.adopt(local)
 
     # --- what was learned -----------------------------------------------------------------------------------
-
-    def to_local(self):
-        """The ordinary `StreamPipeline`, which needs no Dask.
-
-        Returns
-        -------
-        StreamPipeline
-        """
-        check_is_fitted(self)
-        return deepcopy(self._local)
 
     @property
     def classes_(self):
