@@ -135,9 +135,9 @@ def _scores(model: Any, X: Any) -> np.ndarray:
     return np.asarray((model.predict if is_regressor(model) else model.decision_function)(X), float)
 
 
-def _assert_same(found: np.ndarray, expected: np.ndarray, what: str, tolerance: float = TOLERANCE) -> None:
+def _assert_same(found: np.ndarray, expected: np.ndarray, what: str) -> None:
     error = np.abs(found - expected).max(initial=0.0) / max(np.abs(expected).max(initial=0.0), 1e-300)
-    assert error <= tolerance, f"{what}: scores differ by {error:.2g} of the largest, where {tolerance:.2g} is allowed."
+    assert error <= TOLERANCE, f"{what}: scores differ by {error:.2g} of the largest, where {TOLERANCE:.2g} is allowed."
 
 
 # --- the checks ---------------------------------------------------------------------------------------------------

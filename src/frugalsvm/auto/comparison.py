@@ -70,7 +70,7 @@ class Candidate(NamedTuple):
     is_fixed: bool = False  # whether its settings are the same for all rows
 
 
-def candidate_of(name: str, estimator: Any, words: str = "") -> Candidate:
+def candidate_of(name: str, estimator: Any) -> Candidate:
     """An estimator, or a pipeline, as a candidate: fitted to all rows at once, whatever the limit of time.
 
     Examples
@@ -91,7 +91,7 @@ def candidate_of(name: str, estimator: Any, words: str = "") -> Candidate:
             model = clone(estimator).fit(rows_of(rows), labels_of(rows))
         return Learned(model, model.get_params(deep=False), watch.seconds, 0.0, 1.0, file_bytes(model))
 
-    return Candidate(name, words, learn)
+    return Candidate(name, "", learn)
 
 
 class Result(NamedTuple):

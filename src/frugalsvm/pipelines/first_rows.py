@@ -68,12 +68,10 @@ class Examined(NamedTuple):
         return "" if n_rows < FIRST_ROWS else f" first {n_rows:,} rows"
 
 
-def examine(
-    data: DataOptions, n_rows: int = FIRST_ROWS, opening: Callable[[DataOptions], Opened] = open_data
-) -> Examined:
+def examine(data: DataOptions, opening: Callable[[DataOptions], Opened] = open_data) -> Examined:
     """Open data and look at its first rows; a file that is sorted by label is opened again, to be shuffled."""
     opened = opening(data)
-    first, batches = peeked(opened.batches, n_rows)
+    first, batches = peeked(opened.batches, FIRST_ROWS)
     if not first:
         raise StreamError(f"{opened.stream.name} has no rows.")
     notes: list[Sentence] = []
@@ -84,7 +82,7 @@ def examine(
             notes.append(sentence)
             batches = iter(())  # ends the thread that reads
             opened = opening(data)
-            first, batches = peeked(opened.batches, n_rows)
+            first, batches = peeked(opened.batches, FIRST_ROWS)
         elif sentence is not None:
             warnings.append(sentence)
             opened.order.is_reported = True

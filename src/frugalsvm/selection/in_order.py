@@ -61,7 +61,7 @@ def choice_in_order(
     least = min(rates)
     slack = _STANDARD_ERRORS * (least * (1.0 - least) / n_judged) ** 0.5
     best = int(np.argmax(np.array(rates) <= least + slack))
-    return Choice(usual * float(_FACTORS[best]), usual, 1.0, False, 1.0, rates[best])
+    return Choice(usual * float(_FACTORS[best]), usual, 1.0, 1.0, rates[best])
 
 
 def _error_rate(kernel, X, labels, n_outputs, alpha, new_store) -> float:

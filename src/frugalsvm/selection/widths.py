@@ -58,7 +58,6 @@ class Choice(NamedTuple):
     gamma: float  # the best one for ridge machines with some hundred landmarks
     usual_gamma: float  # what "scale" is, or the one that was given
     C: float  # the strength that corresponds to the ridge, as in `SVC`
-    is_clean: bool  # whether the smallest ridge was the best: labels are hardly noisy
     error: float  # mean squared error on rows that were not fitted, of a standardized target
     error_rate: float  # share of the same rows whose class is predicted wrongly
 
@@ -108,7 +107,6 @@ def choice_for(
         best * usual,
         usual,
         1.0 / (_RIDGES[chosen] * len(fitted.X)),
-        errors[0].squared == least,
         least / fitted.targets.shape[1],
         min(errors).rate,
     )
