@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from frugalsvm.estimators.validation import classes_in, distinct_labels
+from frugalsvm.estimators.labels import classes_in, distinct_labels
 
 CODES = np.random.default_rng(0).integers(5, size=10_000)
 TEXT = np.array(["red", "green", "blue", "a long name", ""])

@@ -34,8 +34,8 @@ from frugalsvm.core.kernels import KERNELS
 from frugalsvm.durations import parsed_seconds
 from frugalsvm.estimators.caller_warnings import warn_caller
 from frugalsvm.estimators.constraints import check_constraints, is_auto
+from frugalsvm.estimators.parameter_values import parsed_bytes
 from frugalsvm.estimators.unchanged import unchanged_on_error
-from frugalsvm.estimators.validation import parsed_bytes
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.pipelines import MissingValueFiller, StreamingScaler, StreamPipeline
 from frugalsvm.pipelines.rows import LabeledRows

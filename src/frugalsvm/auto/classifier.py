@@ -13,15 +13,15 @@ from frugalsvm.calibration import MOST_ROWS, SplineCalibration
 from frugalsvm.core.outputs import n_outputs_for, signs
 from frugalsvm.estimators.asset import ASSETClassifier
 from frugalsvm.estimators.caller_warnings import warn_caller
-from frugalsvm.estimators.local_svc import LocalSVC
-from frugalsvm.estimators.parameters import estimator
-from frugalsvm.estimators.validation import (
+from frugalsvm.estimators.labels import (
     check_classes_have_weight,
     check_two_classes,
     distinct_labels,
     encoded_labels,
     example_weights,
 )
+from frugalsvm.estimators.local_svc import LocalSVC
+from frugalsvm.estimators.parameters import estimator
 from frugalsvm.exceptions import ManyClassesWarning
 from frugalsvm.lowrank.losses import SquaredHinge
 from frugalsvm.pipelines.label_task import looks_continuous

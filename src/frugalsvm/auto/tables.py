@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from frugalsvm._stored import stored
-from frugalsvm.estimators.validation import is_nothing
+from frugalsvm.estimators.labels import is_nothing
 from frugalsvm.pipelines.coded import coded, tells_rows_apart
 from frugalsvm.pipelines.encoder import ColumnEncoder
 from frugalsvm.pipelines.frames import (

@@ -31,8 +31,8 @@ from frugalsvm.core.score_reservoir import (
     p_values_among,
     threshold_of,
 )
+from frugalsvm.estimators.parameter_values import check_count, check_positive
 from frugalsvm.estimators.unchanged import prepare_to_learn
-from frugalsvm.estimators.validation import check_count, check_positive
 from frugalsvm.exceptions import ParameterError
 
 _STEP, _LEAST_PATIENCE = 0.005, 2.0  # of levels, as in the paper; misses

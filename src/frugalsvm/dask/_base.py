@@ -34,7 +34,7 @@ from frugalsvm.estimators.fit_warnings import warn_if_poor
 from frugalsvm.estimators.learner import begin
 from frugalsvm.estimators.metric import most_rows
 from frugalsvm.estimators.origin import for_known_rows
-from frugalsvm.estimators.validation import check_choice, check_count
+from frugalsvm.estimators.parameter_values import check_choice, check_count
 from frugalsvm.exceptions import ParameterError
 
 __all__ = ["DaskEstimator", "Training", "calibrate_on_validation", "validation_accuracy"]

@@ -14,14 +14,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from frugalsvm.core.metric import Metric, seen_rows
 from frugalsvm.core.moments import Moments, joined_moments, moments_of
 from frugalsvm.core.origin import Origin
+from frugalsvm.estimators.labels import check_two_classes, distinct_labels, encoded_labels, refuse_empty_classes
 from frugalsvm.estimators.targets import checked_targets
-from frugalsvm.estimators.validation import (
-    check_two_classes,
-    distinct_labels,
-    encoded_labels,
-    refuse_empty_classes,
-    validated_rows,
-)
+from frugalsvm.estimators.validation import validated_rows
 from frugalsvm.pipelines.frames import as_numbers, is_frame, kinds_of
 
 __all__ = [

@@ -29,10 +29,10 @@ from frugalsvm.estimators.constraints import (
 from frugalsvm.estimators.feature_maps import new_generator
 from frugalsvm.estimators.low_rank_machine import SOLVERS, LowRankMachine
 from frugalsvm.estimators.metric import most_rows
+from frugalsvm.estimators.parameter_values import check_choice, check_count
 from frugalsvm.estimators.parameters import parameter, parameters
 from frugalsvm.estimators.protocol import FitsAndFollows
 from frugalsvm.estimators.unchanged import unchanged_on_error
-from frugalsvm.estimators.validation import check_choice, check_count
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.lowrank.backends.torch import STORED_AS
 from frugalsvm.lowrank.epochs import parameters_of

@@ -18,18 +18,17 @@ from frugalsvm.core.predict import confidence
 from frugalsvm.estimators.calibrated import CalibratedClassifier
 from frugalsvm.estimators.fit_warnings import warn_after_fit
 from frugalsvm.estimators.kernel_model import ExpansionModel
-from frugalsvm.estimators.progress import following
-from frugalsvm.estimators.protocol import Fits, FitsAndFollows
-from frugalsvm.estimators.validation import (
-    check_choice,
+from frugalsvm.estimators.labels import (
     check_classes_have_weight,
-    check_count,
     check_two_classes,
     classes_in,
     column_of,
     encoded_labels,
     example_weights,
 )
+from frugalsvm.estimators.parameter_values import check_choice, check_count
+from frugalsvm.estimators.progress import following
+from frugalsvm.estimators.protocol import Fits, FitsAndFollows
 
 __all__ = [
     "LARGEST_WEIGHT",

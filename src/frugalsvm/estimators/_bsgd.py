@@ -22,8 +22,8 @@ from frugalsvm.estimators._saved import kept_for_prediction, trimmed
 from frugalsvm.estimators.constraints import constraints, is_auto, one_of, optional, positive
 from frugalsvm.estimators.kernel_model import ExpansionModel, PassParameters
 from frugalsvm.estimators.learner import FIRST_SLOTS, with_features
+from frugalsvm.estimators.parameter_values import bytes_per_slot, check_positive, slots_for_budget
 from frugalsvm.estimators.parameters import learned
-from frugalsvm.estimators.validation import bytes_per_slot, check_positive, slots_for_budget
 from frugalsvm.exceptions import ParameterError
 
 __all__ = ["BudgetedSGD", "has_room_to_learn", "prediction_state"]

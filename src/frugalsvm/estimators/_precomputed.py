@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from frugalsvm.core.kernels import KERNELS, Precomputed
 from frugalsvm.estimators._scoring import Scorer
 from frugalsvm.estimators.constraints import constraints
-from frugalsvm.estimators.validation import check_choice, validated_rows
+from frugalsvm.estimators.parameter_values import check_choice
+from frugalsvm.estimators.validation import validated_rows
 from frugalsvm.lowrank.own_kernel import is_symmetric
 
 __all__ = ["PrecomputedKernel"]

@@ -11,7 +11,7 @@ from frugalsvm.core.capabilities import offers
 from frugalsvm.core.metric import in_metric
 from frugalsvm.core.origin import origin_at
 from frugalsvm.estimators.origin import first_origin, relative_rows
-from frugalsvm.estimators.validation import check_choice
+from frugalsvm.estimators.parameter_values import check_choice
 from frugalsvm.exceptions import ParameterError
 
 __all__ = ["TREES", "check_tree", "grown_for", "public_trees_after", "with_public_origin"]

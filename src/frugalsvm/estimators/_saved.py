@@ -18,7 +18,7 @@ from frugalsvm.core.metric import Metric
 from frugalsvm.core.outputs import n_outputs_for
 from frugalsvm.core.records import as_numbers
 from frugalsvm.estimators._predictor import Predictor
-from frugalsvm.estimators.validation import new_kernel
+from frugalsvm.estimators.parameter_values import new_kernel
 from frugalsvm.lowrank.kernel_sum import KernelSum
 from frugalsvm.lowrank.own_kernel import OwnKernel
 from frugalsvm.persist.errors import ModelFileError, malformed

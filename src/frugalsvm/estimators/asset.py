@@ -16,9 +16,9 @@ from frugalsvm.estimators._asset_saved import LOW_RANK
 from frugalsvm.estimators._asset_streams import StreamMachine
 from frugalsvm.estimators._base import Labels, StreamClassifier
 from frugalsvm.estimators.fit_warnings import warn_after_fit
+from frugalsvm.estimators.labels import classes_in
 from frugalsvm.estimators.parameters import estimator, learned
 from frugalsvm.estimators.targets import checked_weights
-from frugalsvm.estimators.validation import classes_in
 from frugalsvm.lowrank.targets import accuracy, class_indices, class_targets, label_accuracy
 from frugalsvm.persist.values import IS_BOOL, is_classes
 

@@ -9,7 +9,7 @@ from sklearn.base import clone, is_classifier, is_regressor
 from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.estimators.constraints import AUTO, is_auto
-from frugalsvm.estimators.validation import gamma_value
+from frugalsvm.estimators.parameter_values import gamma_value
 from frugalsvm.selection.sampling import some_rows
 from frugalsvm.selection.widths import (
     LEAST_ROWS,

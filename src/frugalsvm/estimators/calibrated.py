@@ -23,9 +23,9 @@ from sklearn.utils.metaestimators import available_if
 from frugalsvm._locks import exclusive, shared
 from frugalsvm.calibration import METHODS, MOST_ROWS, calibration_for
 from frugalsvm.core.lookahead import BLOCK_ROWS
+from frugalsvm.estimators.labels import distinct_labels
 from frugalsvm.estimators.parameters import parameter, parameters
 from frugalsvm.estimators.unchanged import LONG_BATCH
-from frugalsvm.estimators.validation import distinct_labels
 from frugalsvm.exceptions import ParameterError
 
 __all__ = ["CalibratedClassifier", "Judged", "folds_of", "is_calibrated", "n_held_out"]

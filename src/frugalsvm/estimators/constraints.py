@@ -13,7 +13,7 @@ import numpy as np
 
 from frugalsvm.compiling.threads import thread_count
 from frugalsvm.core.capabilities import check_kernel
-from frugalsvm.estimators.validation import (
+from frugalsvm.estimators.parameter_values import (
     check_choice,
     check_count,
     check_positive,

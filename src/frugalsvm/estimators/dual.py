@@ -29,8 +29,8 @@ from frugalsvm.estimators._saved import (
 from frugalsvm.estimators._scoring import Scorer
 from frugalsvm.estimators.constraints import constraints, count, one_of, optional, positive
 from frugalsvm.estimators.kernel_model import PassParameters
+from frugalsvm.estimators.labels import encoded_labels, example_weights
 from frugalsvm.estimators.parameters import learned, parameter, parameters
-from frugalsvm.estimators.validation import encoded_labels, example_weights
 from frugalsvm.persist.savable import Saved, with_new_names
 from frugalsvm.persist.values import array, is_positive, or_none, part
 

@@ -18,9 +18,10 @@ from frugalsvm.core.kernels import KERNELS
 from frugalsvm.estimators.constraints import constraints, count, non_negative, one_of, optional
 from frugalsvm.estimators.kernel_model import KernelEstimator
 from frugalsvm.estimators.origin import absolute_rows
+from frugalsvm.estimators.parameter_values import check_choice
 from frugalsvm.estimators.parameters import estimator, fixed, learned, parameter, parameters
 from frugalsvm.estimators.unchanged import unchanged_on_error
-from frugalsvm.estimators.validation import check_choice, refuse_unsuitable
+from frugalsvm.estimators.validation import refuse_unsuitable
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.lowrank.backends.compiled import Compiled, stored_rows
 from frugalsvm.lowrank.maps import MapPlan, n_candidates, whitening_of, width_of

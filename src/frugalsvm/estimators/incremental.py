@@ -16,10 +16,11 @@ from frugalsvm.estimators._precomputed import PrecomputedKernel
 from frugalsvm.estimators._scoring import Scorer
 from frugalsvm.estimators.constraints import count, optional, positive
 from frugalsvm.estimators.forget_reports import ReportsForgetting, certificate, digest_of_examples
+from frugalsvm.estimators.labels import distinct_labels, encoded_labels
 from frugalsvm.estimators.origin import absolute_rows
+from frugalsvm.estimators.parameter_values import check_positive
 from frugalsvm.estimators.parameters import estimator, fixed, learned, parameter
 from frugalsvm.estimators.unchanged import prepare_to_learn, unchanged_on_error
-from frugalsvm.estimators.validation import check_positive, distinct_labels, encoded_labels
 from frugalsvm.exact.forgetting import Freed, erase, indices_of_ids, indices_of_rows
 from frugalsvm.exact.incremental import change_C, restored, unlearn
 from frugalsvm.exact.kkt import dual_objective, optimal_bias, violation

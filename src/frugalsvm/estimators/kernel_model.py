@@ -38,10 +38,11 @@ from frugalsvm.estimators.constraints import (
 )
 from frugalsvm.estimators.metric import importances, metric_for, rows_in_metric
 from frugalsvm.estimators.origin import absolute_rows, check_size, check_values, first_origin, relative_rows
+from frugalsvm.estimators.parameter_values import bytes_per_slot, new_kernel
 from frugalsvm.estimators.parameters import learned, parameter, parameters
 from frugalsvm.estimators.progress import CallbackSupport, following
 from frugalsvm.estimators.unchanged import learn_on_copies
-from frugalsvm.estimators.validation import AS_IT_IS, bytes_per_slot, new_kernel, validated_rows
+from frugalsvm.estimators.validation import AS_IT_IS, validated_rows
 
 __all__ = ["ExpansionModel", "KernelEstimator", "PassParameters", "expansion_bytes"]
 

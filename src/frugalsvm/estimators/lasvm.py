@@ -22,8 +22,8 @@ from frugalsvm.estimators.calibrated import folds_of
 from frugalsvm.estimators.constraints import count, is_auto, one_of, or_auto, positive, strengths
 from frugalsvm.estimators.dual import DualClassifier, with_learner
 from frugalsvm.estimators.fit_warnings import warn_at_limit
+from frugalsvm.estimators.parameter_values import is_path, values_of_path
 from frugalsvm.estimators.parameters import estimator, parameter
-from frugalsvm.estimators.validation import is_path, values_of_path
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.persist.savable import with_new_names
 

@@ -42,9 +42,9 @@ from frugalsvm.estimators._saved import (
     trimmed_learner,
 )
 from frugalsvm.estimators.kernel_model import PassParameters, expansion_bytes
+from frugalsvm.estimators.parameter_values import bytes_per_slot, slots_for_budget
 from frugalsvm.estimators.parameters import learned
 from frugalsvm.estimators.targets import robust_scale_of
-from frugalsvm.estimators.validation import bytes_per_slot, slots_for_budget
 from frugalsvm.persist.savable import Saved
 from frugalsvm.persist.values import parts
 

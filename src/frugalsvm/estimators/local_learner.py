@@ -24,8 +24,9 @@ from frugalsvm.cells.tree import Tree
 from frugalsvm.cells.trunk import drawn_rows, grown_on, sampling_for
 from frugalsvm.estimators._batches import Batches
 from frugalsvm.estimators.constraints import is_auto
+from frugalsvm.estimators.parameter_values import parsed_bytes
 from frugalsvm.estimators.unchanged import unchanged_on_error
-from frugalsvm.estimators.validation import parsed_bytes, refuse_sparse, validated_rows
+from frugalsvm.estimators.validation import refuse_sparse, validated_rows
 
 __all__ = ["Beginning", "KnownRows", "LearnsBatches", "begin_local", "has_choice", "numbers_of", "seen_by"]
 

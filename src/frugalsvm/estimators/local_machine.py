@@ -28,18 +28,12 @@ from frugalsvm.estimators.fit_warnings import warn_if_coefficients_cancel
 from frugalsvm.estimators.local_changes import ChangesRows
 from frugalsvm.estimators.local_learner import LearnsBatches
 from frugalsvm.estimators.origin import absolute_rows, relative_rows
+from frugalsvm.estimators.parameter_values import check_count, parsed_bytes
 from frugalsvm.estimators.parameters import learned, parameter, parameters
 from frugalsvm.estimators.progress import following
 from frugalsvm.estimators.protocol import Fits
 from frugalsvm.estimators.unchanged import forget_learned
-from frugalsvm.estimators.validation import (
-    AS_IT_IS,
-    check_count,
-    parsed_bytes,
-    refuse_sparse,
-    validated_rows,
-    validated_tensor,
-)
+from frugalsvm.estimators.validation import AS_IT_IS, refuse_sparse, validated_rows, validated_tensor
 from frugalsvm.exceptions import ParameterError
 
 __all__ = ["LocalMachine"]

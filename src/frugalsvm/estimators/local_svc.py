@@ -13,9 +13,9 @@ from frugalsvm.estimators._learned_rows import places_in
 from frugalsvm.estimators._local_saved import LOCAL
 from frugalsvm.estimators.constraints import one_of
 from frugalsvm.estimators.fit_warnings import warn_if_poor_left_out
+from frugalsvm.estimators.labels import classes_in, distinct_labels, encoded_labels
 from frugalsvm.estimators.local_machine import LocalMachine
 from frugalsvm.estimators.parameters import estimator, parameter
-from frugalsvm.estimators.validation import classes_in, distinct_labels, encoded_labels
 from frugalsvm.persist.values import is_classes
 
 __all__ = ["LocalSVC"]

@@ -20,11 +20,12 @@ from frugalsvm.estimators.constraints import count, is_auto, non_negative, optio
 from frugalsvm.estimators.feature_maps import HasFeatureMap, new_generator
 from frugalsvm.estimators.fit_warnings import warn_at_limit, warn_if_above
 from frugalsvm.estimators.origin import absolute_rows
+from frugalsvm.estimators.parameter_values import check_count, is_path, parsed_bytes, values_of_path
 from frugalsvm.estimators.parameters import learned, parameter, parameters
 from frugalsvm.estimators.progress import following
 from frugalsvm.estimators.protocol import Fits
 from frugalsvm.estimators.unchanged import forget_learned
-from frugalsvm.estimators.validation import AS_IT_IS, check_count, is_path, parsed_bytes, values_of_path
+from frugalsvm.estimators.validation import AS_IT_IS
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.lowrank.backends.compiled import CompiledStorage
 from frugalsvm.lowrank.backends.torch import TorchStorage, device_values

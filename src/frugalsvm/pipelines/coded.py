@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from frugalsvm.estimators.validation import is_nothing
+from frugalsvm.estimators.labels import is_nothing
 
 __all__ = ["Coded", "CodedText", "coded", "coded_text", "tells_rows_apart"]
 

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm.estimators.validation import is_nothing, refuse_not_finite
+from frugalsvm.estimators.labels import is_nothing
+from frugalsvm.estimators.validation import refuse_not_finite
 from frugalsvm.pipelines.coded import coded
 from frugalsvm.streams.dates import days_in, days_of
 from frugalsvm.streams.number_notation import is_missing, number_in

@@ -9,7 +9,8 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from frugalsvm.estimators.validation import check_choice, validated_rows
+from frugalsvm.estimators.parameter_values import check_choice
+from frugalsvm.estimators.validation import validated_rows
 from frugalsvm.pipelines.numbers import missing_counts, prepared_numbers
 from frugalsvm.pipelines.saved import FILLER
 from frugalsvm.pipelines.statistics import ENOUGH, sample_of

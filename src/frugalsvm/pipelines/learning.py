@@ -13,10 +13,11 @@ from frugalsvm._locks import exclusive, shared
 from frugalsvm.calibration import PlattCalibration
 from frugalsvm.estimators.automatic import chooses_in_order, for_stream, may_follow
 from frugalsvm.estimators.caller_warnings import warn_caller
+from frugalsvm.estimators.labels import distinct_labels, encoded_labels
 from frugalsvm.estimators.metric import learns_metric
+from frugalsvm.estimators.parameter_values import check_count
 from frugalsvm.estimators.streaming import learns_streams
 from frugalsvm.estimators.unchanged import unchanged_on_error
-from frugalsvm.estimators.validation import check_count, distinct_labels, encoded_labels
 from frugalsvm.pipelines.mapping import check_enough_rows
 from frugalsvm.pipelines.preparing import PreparingPipeline
 from frugalsvm.pipelines.rows import LabeledRows, part_of, rows_at, stacked

@@ -11,7 +11,7 @@ from sklearn.utils import get_tags
 
 from frugalsvm._locks import ThreadSafe
 from frugalsvm.compiling.threads import Threads, thread_count
-from frugalsvm.estimators.validation import check_choice, check_count
+from frugalsvm.estimators.parameter_values import check_choice, check_count
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.pipelines.drift import ACTIONS, check_detector, check_on_drift
 from frugalsvm.pipelines.encoder import joined

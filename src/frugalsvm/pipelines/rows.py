@@ -7,7 +7,8 @@ from scipy.sparse import csr_matrix, issparse, vstack
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from frugalsvm._stored import is_finite, is_matrix, stored
-from frugalsvm.estimators.validation import classes_in, refuse_dates, validated_rows
+from frugalsvm.estimators.labels import classes_in, refuse_dates
+from frugalsvm.estimators.validation import validated_rows
 from frugalsvm.pipelines.frames import FrameColumns, check_names, is_frame, kinds_to_learn, split_frame
 
 __all__ = [

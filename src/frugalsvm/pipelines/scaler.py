@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._locks import ThreadSafe, exclusive
 from frugalsvm.core.moments import Moments, joined_moments, moments_of
-from frugalsvm.estimators.validation import check_choice, check_positive, validated_rows
+from frugalsvm.estimators.parameter_values import check_choice, check_positive
+from frugalsvm.estimators.validation import validated_rows
 from frugalsvm.pipelines.sampling import RowSample, sampled
 from frugalsvm.pipelines.saved import SCALER
 from frugalsvm.pipelines.sketch import QuantileSketch, new_sketch, sketch_after, weighted_values
