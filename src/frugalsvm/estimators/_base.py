@@ -1,4 +1,4 @@
-"""The base classes of classifiers; those of all estimators are in ``kernel_model.py``.
+"""The base classes of classifiers; those of all estimators are in ``kernel_model.py`` and ``expansion_model.py``.
 
 `ScoreClassifier`     predictions from scores: all classifiers
 `StreamClassifier`    and ``partial_fit`` in batches: all but those in cells
@@ -16,8 +16,8 @@ from frugalsvm.compiling.threads import Threads, row_blocks, thread_count
 from frugalsvm.core.outputs import n_outputs_for, signs
 from frugalsvm.core.predict import confidence
 from frugalsvm.estimators.calibrated import CalibratedClassifier
+from frugalsvm.estimators.expansion_model import ExpansionModel
 from frugalsvm.estimators.fit_warnings import warn_after_fit
-from frugalsvm.estimators.kernel_model import ExpansionModel
 from frugalsvm.estimators.labels import (
     check_classes_have_weight,
     check_two_classes,

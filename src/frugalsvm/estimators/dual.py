@@ -28,7 +28,7 @@ from frugalsvm.estimators._saved import (
 )
 from frugalsvm.estimators._scoring import Scorer
 from frugalsvm.estimators.constraints import constraints, count, one_of, optional, positive
-from frugalsvm.estimators.kernel_model import PassParameters
+from frugalsvm.estimators.expansion_model import PassParameters
 from frugalsvm.estimators.labels import encoded_labels, example_weights
 from frugalsvm.estimators.parameters import learned, parameter, parameters
 from frugalsvm.persist.savable import Saved, with_new_names

@@ -41,7 +41,7 @@ from frugalsvm.estimators._saved import (
     kept_for_prediction,
     trimmed_learner,
 )
-from frugalsvm.estimators.kernel_model import PassParameters, expansion_bytes
+from frugalsvm.estimators.expansion_model import PassParameters, expansion_bytes
 from frugalsvm.estimators.parameter_values import bytes_per_slot, slots_for_budget
 from frugalsvm.estimators.parameters import learned
 from frugalsvm.estimators.targets import robust_scale_of

@@ -18,7 +18,7 @@ from frugalsvm.estimators._saved import (
     predictor_saved,
 )
 from frugalsvm.estimators.constraints import count, one_of, optional, positive
-from frugalsvm.estimators.kernel_model import PassParameters
+from frugalsvm.estimators.expansion_model import PassParameters
 from frugalsvm.estimators.origin import absolute_rows
 from frugalsvm.estimators.parameters import estimator, learned, parameter
 from frugalsvm.exact.kkt import violation

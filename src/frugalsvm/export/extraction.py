@@ -11,8 +11,8 @@ from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.metric import Directions, Factors, Metric, mapped, out_of_metric
 from frugalsvm.estimators.bsgd_one_class import BSGDOneClassSVM
 from frugalsvm.estimators.bsgd_regressor import BSGDRegressor
+from frugalsvm.estimators.expansion_model import ExpansionModel
 from frugalsvm.estimators.incremental import IncrementalSVC
-from frugalsvm.estimators.kernel_model import ExpansionModel
 from frugalsvm.estimators.local_machine import LocalMachine
 from frugalsvm.estimators.low_rank_machine import LowRankMachine
 from frugalsvm.export._cells import plain_cells
