@@ -16,18 +16,7 @@ import numpy as np
 
 from frugalsvm.arrays.decay import decayed, matern_value
 from frugalsvm.arrays.kernel_values import kernel_values
-from frugalsvm.core.kernels import (
-    MATERN,
-    RBF,
-    Chi2,
-    Cosine,
-    Intersection,
-    Laplacian,
-    Linear,
-    Poly,
-    Tanimoto,
-    steepness,
-)
+from frugalsvm.core.kernels import MATERN, RBF, Chi2, Cosine, Intersection, Laplacian, Linear, Poly, Tanimoto, steepness
 
 __all__ = ["DeviceMap", "fourier_map", "kernel_map"]
 

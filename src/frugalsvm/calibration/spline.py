@@ -17,14 +17,7 @@ import numpy as np
 from frugalsvm._stored import NotNegative, stored
 from frugalsvm.calibration.agreement import of_several, of_two
 from frugalsvm.calibration.platt import MEMORY
-from frugalsvm.calibration.slopes import (
-    LARGEST_LOG,
-    LARGEST_STEP,
-    derivatives,
-    limited,
-    parts_of,
-    settled_slopes,
-)
+from frugalsvm.calibration.slopes import LARGEST_LOG, LARGEST_STEP, derivatives, limited, parts_of, settled_slopes
 
 __all__ = ["SplineCalibration"]
 

@@ -10,16 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
 from frugalsvm._locks import ThreadSafe, exclusive, shared
-from frugalsvm.conformal._models import (
-    batch_of,
-    check_model,
-    copied,
-    has_learned,
-    is_river,
-    learns,
-    rows_of,
-    teach,
-)
+from frugalsvm.conformal._models import batch_of, check_model, copied, has_learned, is_river, learns, rows_of, teach
 from frugalsvm.conformal._one_score import OneScore, Prepared, bounded
 from frugalsvm.core.score_reservoir import (
     Promise,

@@ -18,17 +18,7 @@ from frugalsvm.cells.tree import Tree
 from frugalsvm.cells.trunk import grafted
 from frugalsvm.compiling.threads import ONE_THREAD, Threads
 from frugalsvm.dask._base import DaskEstimator
-from frugalsvm.dask._cells_tasks import (
-    Route,
-    Solved,
-    gathered,
-    looked,
-    routed,
-    rows_at,
-    sizes_of,
-    solved,
-    some_cells,
-)
+from frugalsvm.dask._cells_tasks import Route, Solved, gathered, looked, routed, rows_at, sizes_of, solved, some_cells
 from frugalsvm.dask._cluster import Cluster, Parcel, client_for, opened
 from frugalsvm.dask._collections import Source
 from frugalsvm.dask._preparing import Overview, as_made_here, class_weights_of, overview_of

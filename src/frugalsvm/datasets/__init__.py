@@ -16,13 +16,7 @@ from frugalsvm.datasets.real import (
     list_datasets,
     load,
 )
-from frugalsvm.datasets.synthetic import (
-    list_streams,
-    make_checkerboard,
-    make_two_gaussians,
-    make_waveform,
-    stream,
-)
+from frugalsvm.datasets.synthetic import list_streams, make_checkerboard, make_two_gaussians, make_waveform, stream
 
 __all__ = [
     "DatasetMismatchError",

@@ -17,15 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from frugalsvm.datasets._blocks import (
-    Examples,
-    RandomState,
-    Reader,
-    as_seed,
-    check_at_least,
-    check_chunks,
-    chunks_of,
-)
+from frugalsvm.datasets._blocks import Examples, RandomState, Reader, as_seed, check_at_least, check_chunks, chunks_of
 from frugalsvm.datasets._drifting_populations import POPULATIONS
 from frugalsvm.datasets._schedules import Schedule
 

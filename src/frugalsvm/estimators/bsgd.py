@@ -10,13 +10,7 @@ from frugalsvm.core.losses import hinge_for
 from frugalsvm.core.outputs import n_outputs_for, with_classes
 from frugalsvm.core.schedules import LEARNERS, clock_of
 from frugalsvm.estimators._bsgd import BudgetedSGD, has_room_to_learn, prediction_state
-from frugalsvm.estimators._saved import (
-    CLASSIFIER,
-    HAS_BUDGET,
-    OPTIONAL,
-    check_loaded_parameters,
-    expansion_is_sound,
-)
+from frugalsvm.estimators._saved import CLASSIFIER, HAS_BUDGET, OPTIONAL, check_loaded_parameters, expansion_is_sound
 from frugalsvm.estimators.automatic import chooses_in_order
 from frugalsvm.estimators.constraints import is_auto, one_of
 from frugalsvm.estimators.learner import BudgetedClassifier

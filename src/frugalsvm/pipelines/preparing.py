@@ -19,14 +19,7 @@ from frugalsvm.pipelines.frames import FrameColumns, is_frame, kinds_to_learn
 from frugalsvm.pipelines.imputer import STRATEGIES, MissingValueFiller
 from frugalsvm.pipelines.mapping import check_map, fitted_map, mapped
 from frugalsvm.pipelines.numbers import prepared_numbers
-from frugalsvm.pipelines.rows import (
-    LabeledRows,
-    check_lengths,
-    checked_labels,
-    checked_weights,
-    matrix_of,
-    split_input,
-)
+from frugalsvm.pipelines.rows import LabeledRows, check_lengths, checked_labels, checked_weights, matrix_of, split_input
 from frugalsvm.pipelines.scaler import StreamingScaler
 from frugalsvm.pipelines.surprises import Surprises
 from frugalsvm.pipelines.target_means import class_indicators
