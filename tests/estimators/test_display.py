@@ -10,7 +10,7 @@ from support import blobs
 
 import frugalsvm
 from frugalsvm import IncrementalSVC, LASVMClassifier
-from frugalsvm.estimators import incremental
+from frugalsvm.estimators import example_changes
 
 X, Y = blobs(200, 3, 2, seed=0)
 SETTINGS = {
@@ -34,7 +34,7 @@ SETTINGS = {
 def test_the_leave_one_out_error_is_shown_only_when_it_is_known(monkeypatch):
     model = IncrementalSVC().fit(X, Y)
     with monkeypatch.context() as forbidden:
-        forbidden.setattr(incremental, "left_out_values", None)  # what takes long
+        forbidden.setattr(example_changes, "left_out_values", None)  # what takes long
         assert "loo_error_" not in estimator_html_repr(model)
         assert "loo_error_" not in dict(inspect.getmembers(model))
     error = model.loo_error_
