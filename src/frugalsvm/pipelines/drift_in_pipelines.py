@@ -8,20 +8,19 @@ import numpy as np
 
 from frugalsvm.estimators.unchanged import unchanged_on_error
 from frugalsvm.pipelines.drift import WatchesForDrift
-from frugalsvm.pipelines.learning import NO_FEATURES, LearningPipeline
+from frugalsvm.pipelines.learning import NO_FEATURES
+from frugalsvm.pipelines.predicting import PredictingPipeline
 from frugalsvm.pipelines.rows import part_of
 from frugalsvm.pipelines.saved import WATCHED
 
 __all__ = ["WatchedPipeline"]
 
 
-class WatchedPipeline(WatchesForDrift, LearningPipeline):
+class WatchedPipeline(WatchesForDrift, PredictingPipeline):
     """The part of `StreamPipeline` that deals with drifts."""
 
     detector: Any
     detector_: Any
-    classes_: Any  # of `StreamPipeline`
-    _row_path: Any
 
     @property
     def _watching(self) -> Any:

@@ -2,14 +2,14 @@
 
 import copy
 from contextlib import ExitStack
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils.multiclass import unique_labels
 
-from frugalsvm._locks import exclusive, shared
+from frugalsvm._locks import exclusive
 from frugalsvm.calibration import PlattCalibration
 from frugalsvm.estimators.automatic import chooses_in_order, for_stream, may_follow
 from frugalsvm.estimators.caller_warnings import warn_caller
@@ -20,7 +20,7 @@ from frugalsvm.estimators.streaming import learns_streams
 from frugalsvm.estimators.unchanged import unchanged_on_error
 from frugalsvm.pipelines.mapping import check_enough_rows
 from frugalsvm.pipelines.preparing import PreparingPipeline
-from frugalsvm.pipelines.rows import LabeledRows, part_of, rows_at, stacked
+from frugalsvm.pipelines.rows import part_of, stacked
 from frugalsvm.pipelines.saved import WATCHED
 from frugalsvm.pipelines.watching import left_range
 from frugalsvm.pipelines.widening import widen_filler, widen_scaler, wider_rows
@@ -31,15 +31,6 @@ NO_FEATURES = np.zeros(0, np.int64)
 USUAL_ROWS = 1000
 METRIC_ROWS = 2000  # that a metric, or gamma in the order of rows, is from at least: it is that of the first for ever
 HELD_OUT = 5  # one row in five is held out to calibrate rows that come all at once
-
-
-class _Preview(NamedTuple):
-    """What predicts while rows are held back."""
-
-    first: LabeledRows  # the first batch that is held back
-    n_made_of: int  # rows that the statistics are from
-    pipeline: Any  # None while there is one class
-    n_learned: int
 
 
 class LearningPipeline(PreparingPipeline):
@@ -209,104 +200,6 @@ class LearningPipeline(PreparingPipeline):
         self._teach(self.estimator_, X, rows, "fit", None)
         self._held = None
 
-    def prepare(self, X, y, sample_weight=None) -> LabeledRows:
-        """Take the statistics from all rows; returns what an estimator is to learn, which `adopt` then takes in.
-
-        For those who choose the estimator themselves: `fit` is both, with a clone of ``estimator`` between. It is
-        `survey` and `prepared_rows`, of all rows.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Or, with an encoder, a DataFrame or a pair ``(matrix, columns)``.
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        LabeledRows
-            With ``X``, ``y`` and ``weights``.
-        """
-        return self.prepared_rows(self.survey(X, y, sample_weight))
-
-    @exclusive
-    def survey(self, X, y, sample_weight=None) -> LabeledRows:
-        """Take the statistics from all rows; returns the rows, checked and not prepared yet, for `prepared_rows`.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            As in `prepare`.
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        LabeledRows
-            With ``X`` as it was passed where that can be: without a copy.
-        """
-        with unchanged_on_error(self):
-            self._check_params()
-            rows = self._checked(X, y, sample_weight, reset=True, order=None)
-            self._begin(rows)
-            return self._take_statistics(rows)
-
-    @shared
-    def prepared_rows(self, rows: LabeledRows, index=None, *, dtype=None) -> LabeledRows:
-        """Rows of `survey` as an estimator is to learn them, prepared block by block on threads of the estimator.
-
-        Parameters
-        ----------
-        rows : LabeledRows
-        index : array-like of int or slice, default=None
-            Which of them; None is all.
-        dtype : dtype, default=None
-            Type of dense rows that are scaled, such as float32 for rows of float64. Others keep theirs: they may be too
-            far from zero for another.
-
-        Returns
-        -------
-        LabeledRows
-            With ``X``, ``y`` and ``weights``. ``X`` is the one that was passed where nothing is to be done.
-        """
-        chosen = rows if index is None else rows_at(rows, index)
-        return chosen._replace(X=self._prepared(chosen.X, chosen.columns, dtype), columns=None)
-
-    @shared
-    def unscaled(self):
-        """A pipeline that prepares the rows of `survey` without scaling them."""
-        return self._with_scaler(None)
-
-    @shared
-    def made_symmetric(self, rows: LabeledRows):
-        """A pipeline that draws in long tails of the rows of `survey`, which this one scales robustly."""
-        return self._with_scaler(self.scaler_.made_symmetric(self._filled(rows.X)))
-
-    def _with_scaler(self, scaler):
-        same = copy.copy(self)
-        same.scale, same.scaler_ = False if scaler is None else clone(scaler), scaler
-        return same
-
-    @exclusive
-    def adopt(self, estimator, calibration=None, typical_rows=None, out_of_fold_errors=None):
-        """Predict with an estimator that has learned the rows of `prepare`, and with a calibration of its scores.
-
-        ``typical_rows`` are some of these rows, which explanations are relative to; ``out_of_fold_errors`` are sizes of
-        errors on rows left out, in increasing order, which intervals are made of.
-
-        Returns
-        -------
-        self
-        """
-        self.estimator, self.estimator_, self._held = clone(estimator), estimator, None
-        if calibration is not None:
-            self.calibration_ = calibration
-        if typical_rows is not None:
-            self.typical_rows_ = typical_rows
-        if out_of_fold_errors is not None:
-            self.out_of_fold_errors_ = out_of_fold_errors
-        return self
-
     @exclusive
     def flush(self):
         """Learn the rows that are held back, with statistics from them alone; the warm-up is over then.
@@ -400,57 +293,6 @@ class LearningPipeline(PreparingPipeline):
         indices = np.searchsorted(model.classes_, rows.y[out])
         out_weights = None if weights is None else weights[out]
         self.calibration_ = PlattCalibration.settled(decision_values(model, X[out]), indices, out_weights)
-
-    # --- before the first rows are learned -----------------------------------------------------------------
-
-    def _answering(self):
-        """The pipeline that predicts: this one, or while rows are held back a copy that has learned the first of them.
-
-        Their number is the largest power of two, so that asking after every row stays cheap, and the answers do not
-        depend on batch sizes. The copy learns the rows since then, too: on a stream that changes, the last ones tell
-        the most. None if there is one class only, and the estimator cannot learn that.
-        """
-        if self._held is None:
-            return self
-        with self._preview_turn:
-            return self._previewing()
-
-    def _previewing(self):
-        n_held = self.n_held_
-        n_rows = 1 << (n_held.bit_length() - 1)
-        made = getattr(self, "_preview", None)
-        if made is None or made.first is not self._held[0] or made.n_made_of != n_rows:
-            pipeline = self._flushed_copy(part_of(stacked(self._held), 0, n_rows))
-            made = _Preview(self._held[0], n_rows, pipeline, n_rows)
-        if made.pipeline is not None:
-            made.pipeline._learn_last(self._held, n_held - made.n_learned)
-            made = made._replace(n_learned=n_held)
-        self._preview = made
-        return made.pipeline
-
-    @exclusive
-    def _learn_last(self, held, n_rows):
-        """Learn the last rows of batches that are held back, unless there are labels that are not known yet."""
-        last: list[LabeledRows] = []
-        while sum(len(rows.y) for rows in last) < n_rows:
-            last.insert(0, held[-1 - len(last)])
-        if last:
-            rows = stacked(tuple(last))
-            rows = part_of(rows, len(rows.y) - n_rows, len(rows.y))
-            if self._classifies and not self._grows and not np.isin(rows.y, self.estimator_.classes_).all():
-                return
-            if n_rows == 1 and rows.columns is None and rows.weights is None and not self._is_sparse:
-                self.learn_one_row(rows.X[0], rows.y[0])
-            else:
-                self._learn(rows, None)
-
-    def _flushed_copy(self, rows):
-        if self._classifies and self._announced is None and not self._grows and len(distinct_labels(rows.y)) < 2:
-            return None
-        preview = copy.copy(self)
-        preview.detector = None  # it has seen these rows
-        preview._start(rows, is_preview=True)
-        return preview
 
 
 def decision_values(estimator, X):
