@@ -15,8 +15,6 @@ from frugalsvm.selection.search import Found
 from frugalsvm.selection.task import Task
 from frugalsvm.selection.work import Clock
 
-__all__ = ["LastFit", "last_fit"]
-
 _MORE_STEPS = (4, 16)  # times as many as usual, where these were not enough
 _MOST_JUDGED = 2**17  # rows whose leave-one-out errors tell how good cells are
 _SMALLER = 0.25  # times C, if no number of steps is enough

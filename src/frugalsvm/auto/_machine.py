@@ -44,8 +44,6 @@ from frugalsvm.selection.search import Plan, search
 from frugalsvm.selection.task import Machinery, Task, new_view
 from frugalsvm.selection.work import Clock
 
-__all__ = ["AutoMachine", "ones"]
-
 KERNELS_TRIED = ("rbf", "laplacian", "matern12", "matern32")
 CLIP = 6.0  # in scales: softly, since a column may tell classes apart by how far out its values are
 _LEAST_ROWS = 4

@@ -18,8 +18,6 @@ from frugalsvm.selection.task import Task
 from frugalsvm.streams.dates import DateColumn
 from frugalsvm.streams.dialect import looks_numeric
 
-__all__ = ["left_out", "notes_on", "reasons"]
-
 _LISTED = 10  # names in a sentence
 _LOOKED_AT = 1000  # rows that tell how a column is written: texts that are all different may be millions
 _MANY = 0.5  # share of numbers among distinct values, from which a column of text was perhaps meant to have numbers

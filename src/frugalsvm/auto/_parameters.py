@@ -7,8 +7,6 @@ from frugalsvm.durations import parsed_seconds
 from frugalsvm.estimators.constraints import AUTO, count, one_of, or_auto, size, threads
 from frugalsvm.estimators.parameters import parameter, parameters
 
-__all__ = ["AutoParameters"]
-
 
 @parameters
 class AutoParameters:

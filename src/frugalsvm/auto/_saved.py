@@ -18,8 +18,6 @@ from frugalsvm.persist.values import (
     record,
 )
 
-__all__ = ["AUTO"]
-
 _TEXT = of_type(str)
 _ROW = dict.fromkeys(FIELDS, is_number) | {"kernel": _TEXT, "rows": _TEXT, "scores": list_of(is_number, 1)}
 _SUMMARY = {"title": _TEXT, "score": _TEXT, "notes": list_of(_TEXT), "rounds": list_of(_TEXT)}

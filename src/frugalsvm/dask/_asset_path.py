@@ -21,8 +21,6 @@ from frugalsvm.lowrank.continuation import Solution, solve
 from frugalsvm.lowrank.problem import Sample
 from frugalsvm.lowrank.targets import class_indices
 
-__all__ = ["path_rounds"]
-
 _MOST_BYTES = 2**26  # that a partition tells in a pass
 
 

@@ -28,8 +28,6 @@ from frugalsvm.lowrank.problem import Sample
 from frugalsvm.lowrank.targets import spread
 from frugalsvm.lowrank.training import Watch
 
-__all__ = ["Rounds", "epochs", "newton_rounds", "options_of", "rounds_with_all"]
-
 _ROUNDS, _EPOCHS = 30, 20  # unless max_iter says otherwise
 _FEW = 0.02  # of all rows: one Newton step learns them
 _LOOSE = 0.02  # share of the objective: a bound that is farther from it gets more steps

@@ -20,26 +20,6 @@ from frugalsvm.lowrank.subgradient import average_from, learn, new_state, no_ave
 from frugalsvm.lowrank.targets import class_targets
 from frugalsvm.lowrank.whitening import whitening_with
 
-__all__ = [
-    "JUDGING_ROWS",
-    "FeatureSums",
-    "Fold",
-    "Question",
-    "Shared",
-    "answers_of",
-    "evaluated",
-    "feature_sums",
-    "features_kept",
-    "joined_answers",
-    "mean_by_examples",
-    "one_epoch",
-    "rows_below",
-    "rule_for",
-    "sample_problem",
-    "scores_out_of_fold",
-    "targets_of",
-]
-
 _BLOCK = 8192  # rows whose features are computed at a time
 _KEPT_BLOCK = 2**17  # rows that are visited at a time where their features are there
 JUDGING_ROWS = 100_000  # whose scores out of their folds come to the client, at most

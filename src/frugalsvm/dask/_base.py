@@ -37,8 +37,6 @@ from frugalsvm.estimators.origin import for_known_rows
 from frugalsvm.estimators.parameter_values import check_choice, check_count
 from frugalsvm.exceptions import ParameterError
 
-__all__ = ["DaskEstimator", "Training", "calibrate_on_validation", "validation_accuracy"]
-
 _KEPT_SHARE = 0.3  # of the cluster's memory, for rows that are kept between rounds
 # Parameters of ordinary estimators about threads, devices and streams, which a cluster has nothing for
 _ON_ONE_MACHINE = (

@@ -24,8 +24,6 @@ from frugalsvm.dask._collections import Source
 from frugalsvm.dask._preparing import Overview, as_made_here, class_weights_of, overview_of
 from frugalsvm.estimators.local_learner import Beginning, begin_local, has_choice, numbers_of
 
-__all__ = ["CellsOnCluster"]
-
 _GROUPS_A_THREAD, _GROUP_BYTES = 4, 2**28
 
 

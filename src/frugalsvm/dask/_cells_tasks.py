@@ -15,20 +15,6 @@ from frugalsvm.cells.trunk import branch_of
 from frugalsvm.dask._preparing import Survey, as_made_here, checked, examined
 from frugalsvm.estimators.local_learner import seen_by
 
-__all__ = [
-    "Look",
-    "Part",
-    "Piece",
-    "Route",
-    "Solved",
-    "gathered",
-    "looked",
-    "routed",
-    "rows_at",
-    "solved",
-    "some_cells",
-]
-
 
 class Look(NamedTuple):
     """What there is to know of a partition before training."""

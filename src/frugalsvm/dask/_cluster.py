@@ -25,8 +25,6 @@ from distributed.utils import get_ip
 from frugalsvm.compiling.threads import Threads, thread_count
 from frugalsvm.dask._freed_memory import keep_freed_memory
 
-__all__ = ["Cluster", "Parcel", "SchedulerLostError", "client_for", "opened", "shared_out"]
-
 _FAN_IN = 8  # results that one task puts together
 _ANSWER_SECONDS = "5s"
 _SMALL = 2**16  # bytes that travel inside tasks

@@ -7,8 +7,6 @@ import numpy as np
 from dask.delayed import Delayed
 from distributed import Future
 
-__all__ = ["Source", "as_array", "is_frame", "sources_of"]
-
 
 class Source(NamedTuple):
     """A partition that is not computed yet."""

@@ -10,8 +10,6 @@ import ctypes
 import os
 from functools import cache
 
-__all__ = ["keep_freed_memory"]
-
 _VARIABLE, _DASKS_OWN = "MALLOC_TRIM_THRESHOLD_", "65536"
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # numbers of these settings in the GNU C library
 _KEPT_BYTES, _LARGE_BYTES = 2**24, 2**22  # for each thread; larger arrays never stay

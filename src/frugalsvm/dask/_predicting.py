@@ -14,8 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.dask._collections import as_array, sources_of
 
-__all__ = ["LazyPredictions"]
-
 
 def _offered(name: str):
     """Where the estimator that predicts has a method; otherwise it says why not."""

@@ -19,24 +19,6 @@ from frugalsvm.estimators.targets import checked_targets
 from frugalsvm.estimators.validation import validated_rows
 from frugalsvm.pipelines.frames import as_numbers, is_frame, kinds_of
 
-__all__ = [
-    "Overview",
-    "Plan",
-    "Rows",
-    "as_made_here",
-    "check_numbers",
-    "checked",
-    "examined",
-    "naming",
-    "overview_of",
-    "prepared",
-    "raw_sample",
-    "rows_together",
-    "sampled",
-    "shares",
-    "stacked",
-]
-
 VALIDATION_ROWS = 10_000  # at most; they are kept with the client
 
 

@@ -23,8 +23,6 @@ from frugalsvm.lowrank.nystroem import Nystroem, new_nystroem
 from frugalsvm.lowrank.options import Options
 from frugalsvm.lowrank.problem import Problem, Sample
 
-__all__ = ["Refit", "rows_for"]
-
 _PER_VECTOR, _LEAST_SHARE = 200, 1 / 200  # rows for each support vector, or a share of all if that is more
 _MOST_BYTES = 2**28  # of kernel values, and of the rows themselves
 _FEW = 32  # rows for each support vector: enough to tell which of two models has the better ones

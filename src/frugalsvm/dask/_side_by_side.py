@@ -12,8 +12,6 @@ from queue import SimpleQueue
 from threading import Lock
 from typing import Any
 
-__all__ = ["solved_side_by_side"]
-
 Ask = Callable[[Any], Any]
 
 

@@ -19,8 +19,6 @@ from frugalsvm.lowrank.own_kernel import OwnKernel
 from frugalsvm.persist.savable import FOR_PREDICTION, Saved
 from frugalsvm.persist.values import IS_BOOL, array, integer, is_generator, is_number, is_positive, or_none, part
 
-__all__ = ["LOW_RANK"]
-
 _LARGEST_NORMAL = 20.0  # of normal random numbers
 
 

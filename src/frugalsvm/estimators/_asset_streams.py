@@ -42,8 +42,6 @@ from frugalsvm.lowrank.nystroem import Nystroem, with_whitening
 from frugalsvm.lowrank.stream import LENGTH, Learned, Method, Stream, learn_batch, with_weight
 from frugalsvm.lowrank.training import Data
 
-__all__ = ["StreamMachine"]
-
 
 @parameters
 class StreamMachine(LowRankMachine, FitsAndFollows):

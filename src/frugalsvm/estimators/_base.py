@@ -30,17 +30,6 @@ from frugalsvm.estimators.parameter_values import check_choice, check_count
 from frugalsvm.estimators.progress import following
 from frugalsvm.estimators.protocol import Fits, FitsAndFollows
 
-__all__ = [
-    "LARGEST_WEIGHT",
-    "Labels",
-    "OnlineClassifier",
-    "ScoreClassifier",
-    "StreamClassifier",
-    "balanced_weights",
-    "predicted_labels",
-]
-
-
 _ROWS_OF_SCORES = 2**13  # that a thread compares at a time
 LARGEST_WEIGHT = 100.0  # of an example of a rare class, where classes are balanced on a stream
 

@@ -11,8 +11,6 @@ from frugalsvm.core.moments import Moments, joined_moments, moments_of
 from frugalsvm.estimators.origin import check_size
 from frugalsvm.estimators.validation import validated_rows
 
-__all__ = ["Batches", "Survey"]
-
 
 class Survey(NamedTuple):
     """What a first pass over all batches finds."""

@@ -26,8 +26,6 @@ from frugalsvm.estimators.parameter_values import bytes_per_slot, check_positive
 from frugalsvm.estimators.parameters import learned
 from frugalsvm.exceptions import ParameterError
 
-__all__ = ["BudgetedSGD", "has_room_to_learn", "prediction_state"]
-
 
 def has_room_to_learn(model: Any) -> bool:
     """Whether a model from a file has room for the support vectors that may come."""

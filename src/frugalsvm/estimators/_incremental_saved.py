@@ -15,8 +15,6 @@ from frugalsvm.exact.one_vs_one import pairs_of
 from frugalsvm.persist.savable import Saved
 from frugalsvm.persist.values import array, integer, is_positive, list_of, of_type, or_none, part, parts
 
-__all__ = ["INCREMENTAL"]
-
 
 def _is_sound(model):
     n_classes, examples, solvers = len(model.classes_), model._examples, model._solvers

@@ -12,22 +12,6 @@ import numpy as np
 
 from frugalsvm.persist.values import IS_BOOL, array, integer, list_of, of_type, or_none
 
-__all__ = [
-    "LEARNED_ROWS",
-    "forget_rows_learned",
-    "ids_of",
-    "keep_learned",
-    "keep_sorted_ids",
-    "learned_rows_are_sound",
-    "places_in",
-    "places_of_ids",
-    "places_of_rows",
-    "room_of",
-    "sorted_ids",
-    "taken_sorted_ids",
-    "with_room",
-]
-
 _FEW = 4  # ids that are looked for one by one
 _SPARE = 8  # of the rows: that there is room for when rows are added
 # Memory of models: zeros after their rows. It is not an attribute, which files and copies would have.

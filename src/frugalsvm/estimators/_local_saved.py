@@ -20,8 +20,6 @@ from frugalsvm.estimators.targets import TargetScale
 from frugalsvm.persist.savable import FOR_PREDICTION, Saved
 from frugalsvm.persist.values import array, integer, is_number, is_positive, part, parts
 
-__all__ = ["LOCAL", "scale_is_bounded"]
-
 _ROUNDING = 1 + 1e-6
 _LARGEST_PREDICTION = 1e300
 

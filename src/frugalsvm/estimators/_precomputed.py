@@ -16,8 +16,6 @@ from frugalsvm.estimators.parameter_values import check_choice
 from frugalsvm.estimators.validation import validated_rows
 from frugalsvm.lowrank.own_kernel import is_symmetric
 
-__all__ = ["PrecomputedKernel"]
-
 _NAME = "precomputed"
 
 

@@ -7,8 +7,6 @@ import numpy as np
 from frugalsvm._stored import are_norms, stored
 from frugalsvm.core.expansion import COUNTS, Expansion, new_expansion
 
-__all__ = ["Predictor"]
-
 
 @stored("predictor")
 class Predictor(NamedTuple):

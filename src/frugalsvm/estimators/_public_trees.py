@@ -14,8 +14,6 @@ from frugalsvm.estimators.origin import first_origin, relative_rows
 from frugalsvm.estimators.parameter_values import check_choice
 from frugalsvm.exceptions import ParameterError
 
-__all__ = ["TREES", "check_tree", "grown_for", "public_trees_after", "with_public_origin"]
-
 TREES = ("rows", "public")
 _OUTSIDE = 1e-5  # of the width of a range, by which rounding may move rows out of it
 

@@ -25,26 +25,6 @@ from frugalsvm.persist.errors import ModelFileError, malformed
 from frugalsvm.persist.savable import FOR_PREDICTION, Saved
 from frugalsvm.persist.values import are_names, array, dict_of, integer, is_classes, is_number, or_none, part
 
-__all__ = [
-    "CLASSIFIER",
-    "HAS_BUDGET",
-    "LARGEST_SCORE",
-    "OPTIONAL",
-    "as_predictor",
-    "calibration_for_prediction",
-    "check_loaded_parameters",
-    "expansion_is_sound",
-    "is_path_of_C",
-    "kept_for_prediction",
-    "metric_is_sound",
-    "place_is_sound",
-    "predictor_saved",
-    "scores_are_bounded",
-    "trimmed",
-    "trimmed_learner",
-]
-
-
 is_path_of_C = dict_of(array("iuf", 1))  # a dict of columns, one of which has values of C
 CLASSIFIER = {"classes_": is_classes, "n_features_in_": integer(1), "_kernel": part("kernel")}
 HAS_BUDGET = {"budget_": or_none(integer(2))}

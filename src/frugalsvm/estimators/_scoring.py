@@ -21,8 +21,6 @@ from frugalsvm.core.predict import decision_values
 from frugalsvm.estimators.origin import are_small
 from frugalsvm.estimators.validation import refuse_unsuitable, without_duplicates
 
-__all__ = ["Scorer", "rows_to_score", "scores_by_blocks"]
-
 # Work is counted in multiplications: about 30 take a nanosecond.
 _WORTH_A_THREAD = 1e7  # to wake one up, and to wait for Python's lock, takes a tenth of the time for this
 _FIRST_SHARE = 0.75

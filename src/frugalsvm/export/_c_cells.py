@@ -4,8 +4,6 @@ import numpy as np
 
 from frugalsvm.export._c_tables import integers, matrix, vector
 
-__all__ = ["cell_function", "cell_sizes", "cell_tables"]
-
 
 def cell_sizes(model):
     """The constants that the tables are declared with; C has no empty arrays."""

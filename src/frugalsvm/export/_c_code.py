@@ -8,22 +8,6 @@ from frugalsvm.export._c_rows import row_tables
 from frugalsvm.export._c_tables import c_string, matrix, vector
 from frugalsvm.export.models import ANGLES, FARTHEST_EXPONENT, MATERN, labels_of, matern_factor
 
-__all__ = [
-    "NO_CLASS",
-    "WHAT_PREDICT_RETURNS",
-    "comment",
-    "decision_function",
-    "kernel_function",
-    "label_declaration",
-    "label_literals",
-    "predict_function",
-    "sizes",
-    "tables",
-    "term_lines",
-    "votes_function",
-    "without_scores",
-]
-
 # What C promises of its types: a label has the smallest that holds all of them on every machine.
 _INTEGERS = {"int": 2**15 - 1, "long": 2**31 - 1, "long long": 2**63 - 1}
 _OF_A_CLASS = "The index of the predicted class in {prefix}_labels, or {macro}_NO_CLASS if {prefix}_decision returns 1."

@@ -9,8 +9,6 @@ from frugalsvm.export import _c_code as code
 from frugalsvm.export._c_tables import integers, vector
 from frugalsvm.export.shares import check_shares, input_of_features
 
-__all__ = ["explain_parts", "header_lines"]
-
 # Of the integrals, relative to the coefficients: beyond what numbers of the type can tell apart, or like Python's.
 _TOLERANCES = {"float32": 1e-8, "float64": 1e-12}
 

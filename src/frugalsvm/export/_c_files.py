@@ -10,8 +10,6 @@ from typing import Any
 from frugalsvm.export._c_code import label_declaration, label_literals
 from frugalsvm.export._c_tables import NUMBERS_IN_A_LINE
 
-__all__ = ["LABELS", "c_file", "filled", "label_table", "named", "table"]
-
 LABELS = "@labels@"  # where the table of labels comes: after names are replaced, which may be part of a label
 
 

@@ -9,8 +9,6 @@ from frugalsvm.export._c_rows import needs_strings, row_function, row_sizes, row
 from frugalsvm.export._c_tables import Names
 from frugalsvm.export.models import PlainModel
 
-__all__ = ["c_texts"]
-
 
 def c_texts(model: PlainModel, name: str, dtype: np.dtype, *, explain: bool = False) -> tuple[str, str]:
     """The text of the header and of the source."""

@@ -5,8 +5,6 @@ import numpy as np
 from frugalsvm.export._c_tables import integers, matrix, strings, vector
 from frugalsvm.export.models import mean_parts
 
-__all__ = ["needs_strings", "row_function", "row_sizes", "row_tables", "row_words", "text_names"]
-
 _MEANS = ("mean", "rest_of_mean")  # see `mean_parts`
 
 

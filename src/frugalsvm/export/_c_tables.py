@@ -6,8 +6,6 @@ import numpy as np
 
 from frugalsvm.export.models import PlainModel, as_type
 
-__all__ = ["Names", "c_string", "integers", "matrix", "strings", "vector"]
-
 NUMBERS_IN_A_LINE = 8
 
 
