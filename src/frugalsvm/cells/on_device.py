@@ -17,8 +17,8 @@ from frugalsvm.arrays.factors import invert_factors
 from frugalsvm.arrays.kernel_values import kernel_values, own_values
 from frugalsvm.arrays.namespace import is_torch
 from frugalsvm.cells.batches import Padded, batches_of, near, padded_length, padded_places, taken
+from frugalsvm.cells.phases import LARGEST_RESIDUAL
 from frugalsvm.cells.solver import FACTOR, Cells
-from frugalsvm.cells.system import LARGEST_RESIDUAL
 from frugalsvm.cells.tree import Tree
 from frugalsvm.compiling.threads import row_blocks
 from frugalsvm.core.capabilities import offers

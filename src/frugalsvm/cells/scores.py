@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frugalsvm.cells.gathering import BLOCK_ROWS, PANEL_ROWS, gather_rows, new_storage, padded_size
+from frugalsvm.cells.phases import has_mean_only
 from frugalsvm.cells.solver import Cells
-from frugalsvm.cells.system import has_mean_only
 from frugalsvm.cells.tree import cells_of
 from frugalsvm.compiling.functions import add_to, compiled, entry, generic, read_only
 from frugalsvm.compiling.threads import ONE_THREAD, Threads, blas_threads
