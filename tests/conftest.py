@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,14 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUM
 
 # Whatever is compiled first, and for however long, commands print what they are asked for.
 os.environ.setdefault("FRUGALSVM_QUIET", "1")
+
+# Workers and hundreds of processes read the same files: what Python has compiled of them is kept, also where it usually
+# is not, or each compiles and rewrites them again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
+# Until everything is collected, hardly anything is garbage that the collector would have to find.
+gc.disable()
 
 # How long an example takes is no matter for a test: the first may compile, and others share the cores.
 settings.register_profile("frugalsvm", deadline=None)
@@ -29,6 +38,11 @@ def pytest_runtest_teardown(item, nextitem):
     if nextitem is None or nextitem.path != item.path:
         gc.collect()
         gc.freeze()
+
+
+def pytest_collection_finish():
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items):
