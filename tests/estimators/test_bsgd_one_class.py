@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scikit_learn_contract import scikit_learn_checks
+from scikit_learn_contract import OTHER_ROWS, scikit_learn_checks
 from scipy.sparse import csr_matrix
 from sklearn.metrics import roc_auc_score
 from sklearn.svm import OneClassSVM
@@ -21,7 +21,7 @@ EXPECTED_FAILURES = {
 }
 
 
-@scikit_learn_checks([BSGDOneClassSVM(budget=30)], lambda estimator: EXPECTED_FAILURES)
+@scikit_learn_checks([BSGDOneClassSVM(budget=30)], lambda estimator: EXPECTED_FAILURES, lambda estimator: OTHER_ROWS)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

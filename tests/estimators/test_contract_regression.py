@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from scikit_learn_contract import scikit_learn_checks
+from scikit_learn_contract import OTHER_ROWS, scikit_learn_checks
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -24,7 +24,7 @@ VARIANTS = [
 ]
 
 
-@scikit_learn_checks(ESTIMATORS, lambda estimator: EXPECTED_FAILURES)
+@scikit_learn_checks(ESTIMATORS, lambda estimator: EXPECTED_FAILURES, lambda estimator: OTHER_ROWS)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
