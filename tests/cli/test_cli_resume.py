@@ -94,9 +94,8 @@ class TestCheckpoints:
         """The file is the same, byte for byte."""
         common = [*FAST, "--passes", 2, *flags]
         invoke("train", data, *common, "-o", "none.frugal")
-        for every in (300, 1000):
-            invoke("train", data, *common, "-o", f"{every}.frugal", "--checkpoint-every", every)
-            assert Path(f"{every}.frugal").read_bytes() == Path("none.frugal").read_bytes()
+        invoke("train", data, *common, "-o", "some.frugal", "--checkpoint-every", 700)
+        assert Path("some.frugal").read_bytes() == Path("none.frugal").read_bytes()
 
     @pytest.mark.parametrize(
         ("flags", "after"),  # so many checkpoints: in the first pass, or in the second

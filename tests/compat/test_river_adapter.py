@@ -44,12 +44,13 @@ MODELS = {
 
 
 def checks():
-    """Those of river; thousands of rows for a bound of the memory are slow tests but for the first data set."""
+    """Those of river; thousands of rows for a bound of the memory are slow tests but for one data set of each kind."""
+    long = []
     for name, model in MODELS.items():
-        n_long = 0
         for check in yield_checks(model):
-            n_long += (is_long := check.__name__ == "check_bounded_memory_growth")
-            marks = pytest.mark.slow if is_long and n_long > 1 else ()
+            is_long = check.__name__ == "check_bounded_memory_growth"
+            marks = pytest.mark.slow if is_long and type(model) in long else ()
+            long += [type(model)] * is_long
             yield pytest.param(name, check, marks=marks, id=f"{name}-{check.__name__}")
 
 

@@ -4,7 +4,7 @@ A positive semidefinite matrix K is ``Phi Phi'``: a learner with the linear kern
 what one with the kernel does, up to rounding, K(x, x) included. Exact solvers have to find what `SVC` finds for K.
 
 Machine code for each pair takes seconds to compile. As ordinary Python none is needed: the fast suite runs a third of
-the pairs so on rows of counts, in a process of its own.
+the pairs so on fewer rows of counts, in a process of its own.
 """
 
 import os
@@ -30,7 +30,7 @@ from frugalsvm import (
 )
 from frugalsvm.core.kernels import KERNELS
 
-GAMMA, BUDGET = 0.3, 10
+GAMMA, BUDGET, N_ROWS = 0.3, 10, 40
 FAMILIES = {
     "unlimited": lambda **kernel: BSGDClassifier(budget=None, random_state=0, **kernel),
     "remove": lambda **kernel: BSGDClassifier(maintenance="remove", budget=BUDGET, random_state=0, **kernel),
@@ -54,7 +54,7 @@ KINDS = ("counts", "shares", "negative")
 def table(kind, name):
     """Rows without duplicates: of two that are alike, rounding would tell which is removed."""
     rng = np.random.default_rng(3)
-    y = rng.integers(2, size=40)
+    y = rng.integers(2, size=N_ROWS)
     means = np.where(y[:, None] == 1, [3, 3, 1, 1, 0.5, 2, 2, 2, 2], [1, 1, 3, 3, 0.5, 2, 2, 2, 2])
     X = rng.poisson(means).astype(float)
     X += rng.random(X.shape) * (X > 0)
@@ -132,7 +132,10 @@ def third_of_pairs():
 AS_PYTHON = """
 import sys
 sys.path[:0] = sys.argv[1:]
+import test_kernel_oracles
 from test_kernel_oracles import *
+
+test_kernel_oracles.N_ROWS = 30
 
 for name, family in third_of_pairs():
     print(name, family)
