@@ -251,6 +251,8 @@ class TestFlags:
 
 
 def test_quantiles_of_a_resumed_run_are_those_of_one_without_a_break(data):
+    X, y = table()
+    Path(data).write_text("\n".join(lines(X[:, :3], y, "abc")) + "\n")
     flags = ("-a", "bsgd-regressor", "--quantile", "0.1,0.9", "--label", "a", "--checkpoint-every", 1000)
     interrupted(data, "broken.frugal", *flags, after=2)
     invoke("train", data, "-o", "broken.frugal", "--resume", "-q")

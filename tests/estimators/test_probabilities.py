@@ -78,7 +78,7 @@ def test_fit_calibrates(name, n_classes):
 def test_streams_calibrate(name, method):
     X, y = blobs(1600, 4, 3, seed=2)
     model = calibrated(name, method)
-    n_rows, step = (400, 40) if name in ("incremental", "tvm") else (1200, 60)
+    n_rows, step = (400, 80) if name in ("incremental", "tvm") else (1200, 120)
     for start in range(0, n_rows, step):
         model.partial_fit(X[start : start + step], y[start : start + step], classes=[0, 1, 2])
         assert_sound(model, X[1200:])
