@@ -10,8 +10,6 @@ import pytest
 from sklearn.base import clone
 
 from frugalsvm import (
-    ASSETClassifier,
-    ASSETRegressor,
     BPAClassifier,
     BSGDClassifier,
     BSGDOneClassSVM,
@@ -20,8 +18,6 @@ from frugalsvm import (
     IncrementalSVC,
     LASVMClassifier,
     LocalSVC,
-    LocalSVR,
-    TVMClassifier,
     load,
     save,
 )
@@ -40,16 +36,11 @@ def pipeline(estimator, **options):
 
 
 REGRESSOR = BSGDRegressor(budget=20, standardize=False, epsilon=0.1, **SEED)
+# Other estimators by themselves are in test_checks.py.
 MODELS = {
     "bsgd": BSGD,
-    "perceptron": BudgetedPerceptron("random", 20, **SEED),
     "lasvm": LASVMClassifier(cache_size=1, **SEED),
-    "incremental": IncrementalSVC(gamma=0.5, cache_size=1),
-    "tvm": TVMClassifier(20, **SEED),
-    "asset": ASSETClassifier(n_components=16, **SEED),
-    "asset-regressor": ASSETRegressor(n_components=16, **SEED),
     "local": LocalSVC(cell_size=50, n_jobs=2, **SEED),
-    "local-regressor": LocalSVR(cell_size=50, **SEED),
     "pipeline": pipeline(BSGD, calibrate=True),
     "pipeline-experts": pipeline(BSGDClassifier(budget=20, half_life="auto", **SEED)),
     "pipeline-bpa": pipeline(BPAClassifier("nn", budget=20, **SEED)),
