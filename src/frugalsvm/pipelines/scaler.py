@@ -15,6 +15,7 @@ from frugalsvm.estimators.parameter_values import check_choice, check_positive
 from frugalsvm.estimators.validation import validated_rows
 from frugalsvm.pipelines.sampling import RowSample, sampled
 from frugalsvm.pipelines.saved import SCALER
+from frugalsvm.pipelines.scaler_watching import WatchesRanges
 from frugalsvm.pipelines.sketch import QuantileSketch, new_sketch, sketch_after, weighted_values
 from frugalsvm.pipelines.statistics import (
     Statistics,
@@ -23,16 +24,7 @@ from frugalsvm.pipelines.statistics import (
     standard_statistics,
     symmetric_statistics,
 )
-from frugalsvm.pipelines.watching import (
-    RangeWatch,
-    bounds_of,
-    copied,
-    end_block,
-    followed,
-    new_watch,
-    take,
-    watch_of_all,
-)
+from frugalsvm.pipelines.watching import new_watch, watch_of_all
 
 __all__ = ["StreamingScaler"]
 
@@ -42,7 +34,7 @@ _ROBUST = ("median_", "scale_", "limit_", "constant_")
 _FITTED = (*_ROBUST, "mean_", "var_", "n_seen_", "centres_", "frozen_")
 
 
-class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, ThreadSafe, BaseEstimator):
+class StreamingScaler(WatchesRanges, OneToOneFeatureMixin, TransformerMixin, ThreadSafe, BaseEstimator):
     """Scale features to center 0 and spread 1, and clip what is far outside.
 
     Sparse rows keep their zeros: they are divided by the scale, and not centered. Whether features are centered is
@@ -132,7 +124,6 @@ class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, ThreadSafe, BaseEs
     n_seen_: int
     centres_: bool
     frozen_: bool
-    _watch: RangeWatch | None = None
     _sample: RowSample | None = None
     _sketch: QuantileSketch | None = None
 
@@ -369,85 +360,6 @@ class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, ThreadSafe, BaseEs
             with np.errstate(over="ignore"):  # what overflows is clipped, or refused as infinite by the estimator
                 out[part] = _scaled(X[part] - center, self.limit_, self.scale_, is_soft=self.soft_clip)
         return out
-
-    # --- watching ------------------------------------------------------------------------------------------
-
-    @property
-    def watches(self) -> bool:
-        """Whether learned rows are watched: there are limits that they can leave, and they are dense."""
-        return self._watch is not None
-
-    @property
-    def statistics(self) -> Statistics:
-        """How rows are scaled by a scaler that watches."""
-        return Statistics(self.center_, self.scale_, self.limit_, self.constant_)  # type: ignore[arg-type]
-
-    def after(self, X: Any) -> tuple["StreamingScaler", int, np.ndarray]:
-        """The scaler after validated rows were learned; this one stays as it is.
-
-        Returns
-        -------
-        scaler : StreamingScaler
-        n_rows : int
-            How many rows it took; less than all if it has new statistics, with which the others are to be scaled.
-        due : ndarray of int
-            Features that have left their range for long.
-        """
-        made, due, n_taken = copy.copy(self), np.zeros(0, np.int64), 0
-        made._watch = watch = copied(self._watch)  # type: ignore[arg-type]
-        center, bounds = self.center_, bounds_of(self.statistics, X.dtype)
-        while n_taken < X.shape[0] and made.scale_ is self.scale_ and not due.size:
-            n_taken += take(watch, X[n_taken:], center, bounds)
-            if watch.is_full:
-                due = made.end_block(X.dtype)
-                watch = made._watch
-        return made, n_taken, due
-
-    def become(self, other: "StreamingScaler") -> None:
-        """Take over what another one is, as `after` made it."""
-        self.__dict__.update(vars(other))
-
-    def make_writable(self) -> None:
-        """Let single rows be counted in place, also where the arrays come from a file that was mapped to be read."""
-        if self._watch is not None and not all(array.flags.writeable for array in self._watch):
-            self._watch = copied(self._watch)
-
-    def end_block(self, dtype) -> np.ndarray:
-        """Begin a new block of rows; features that have left their range for long get new statistics."""
-        seen = self._watch
-        if self.half_life is not None:
-            self._follow(seen, dtype)
-            return np.zeros(0, np.int64)
-        self._watch, indices = end_block(seen, self.constant_)  # type: ignore[arg-type]
-        due = seen.suspects[indices]  # type: ignore[union-attr]
-        if due.size and self.renew:
-            self._renew(due, seen.values[:, indices].astype(dtype))  # type: ignore[union-attr]
-        return due
-
-    def _follow(self, seen, dtype):
-        """Join the statistics of a block with those before."""
-        block = self._statistics_of(seen.values.astype(dtype))
-        statistics, self._watch = followed(self.statistics, seen, block, self.half_life)
-        if not self._is_robust:
-            self.var_ = statistics.scale**2
-        self._publish(statistics)
-
-    def _statistics_of(self, values):
-        return self._robust(values) if self._is_robust else standard_statistics(moments_of(values), self.clip)
-
-    def _renew(self, features, values):
-        """New statistics for some features, from their values; arrays are replaced, not changed."""
-        new = self._statistics_of(values)
-        if not self._is_robust:
-            self.var_ = _replaced(self.var_, features, new.scale**2)
-        pairs = zip(self.statistics, new, strict=True)
-        self._publish(Statistics(*(_replaced(before, features, after) for before, after in pairs)))
-
-
-def _replaced(array, indices, values):
-    array = array.copy()
-    array[indices] = values
-    return array
 
 
 def _scaled(distance, limit, scale, *, is_soft):
