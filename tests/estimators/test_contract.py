@@ -44,7 +44,7 @@ VARIANTS = [
 ]
 
 
-@scikit_learn_checks(ESTIMATORS, expected_failures, lambda each: () if type(each) is BSGDClassifier else OTHER_ROWS)
+@scikit_learn_checks(ESTIMATORS, expected_failures, lambda each: () if each is ESTIMATORS[0] else OTHER_ROWS)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

@@ -102,8 +102,8 @@ def test_columns_of_text_are_refused(tmp_path):
 
 
 def test_memory_is_far_below_the_rows():
-    """80 MB of rows, of which there is never more than a batch at a time."""
-    n_rows, width, n_batches = 200_000, 100, 20
+    """48 MB of rows, of which there is never more than a batch at a time."""
+    n_rows, width, n_batches = 120_000, 100, 20
 
     def batches():
         for number in range(n_batches):
