@@ -213,11 +213,17 @@ def test_with_a_learned_metric_its_gamma_counts():
     assert model.score(X, y) > 0.9
 
 
-@pytest.mark.parametrize("kernel", ["poly", "linear"])
-def test_kernels_without_a_width_have_what_is_usual(kernel):
+@pytest.mark.parametrize(
+    ("estimator", "usual"),
+    [
+        (LASVMClassifier(kernel="poly", degree=2, gamma="auto", C="auto"), 1.0),
+        (BSGDClassifier(maintenance="remove", budget=50, kernel="linear", gamma="auto", alpha="auto"), 1e-4),
+    ],
+    ids=["poly", "linear"],
+)
+def test_kernels_without_a_width_have_what_is_usual(estimator, usual):
     X, y = blobs(400, 3, 2, seed=2)
-    model = LASVMClassifier(kernel=kernel, degree=2, gamma="auto", C="auto").fit(X, y)
-    assert model.C_ == 1.0
+    assert strength(clone(estimator).fit(X, y)) == usual
 
 
 def test_one_class_in_a_first_batch_chooses_nothing():

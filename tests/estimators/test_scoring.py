@@ -30,6 +30,7 @@ ESTIMATORS = {
 }
 X_TRAIN, Y_TRAIN = blobs(150, 12, 3, seed=0)
 X, _ = blobs(1000, 12, 3, seed=1)
+WIDE = ("bsgd",)  # others learn and score the first columns, for which there is machine code
 
 
 @pytest.fixture
@@ -55,8 +56,10 @@ def small_blocks(monkeypatch):
 @pytest.mark.parametrize("name", ESTIMATORS)
 @pytest.mark.parametrize("sparse", [False, True])
 def test_scores_do_not_depend_on_the_number_of_threads(name, sparse, small_blocks):
-    model = ESTIMATORS[name].fit(X_TRAIN, Y_TRAIN)
-    rows, counts = scipy.sparse.csr_matrix(X) if sparse else X, model.n_kernel_evals_
+    columns = slice(None if name in WIDE else 3)
+    model = ESTIMATORS[name].fit(X_TRAIN[:, columns], Y_TRAIN)
+    rows, counts = np.ascontiguousarray(X[:, columns]), model.n_kernel_evals_
+    rows = scipy.sparse.csr_matrix(rows) if sparse else rows
     alone = model.set_params(n_jobs=1).decision_function(rows)
     small_blocks.clear()
     together = model.set_params(n_jobs=3).decision_function(rows)
