@@ -14,12 +14,12 @@ from frugalsvm.pipelines import StreamPipeline
 
 class TestRegressor:
     def test_what_was_learned_is_halved_in_a_half_life(self):
-        X, y = np.zeros((1, 1)), np.ones(1)
+        X, y = np.zeros((1, 10), np.float32), np.ones(1)  # as the streams below have
         model = BSGDRegressor(half_life=50, gamma=1.0, standardize=False, epsilon=0.0, budget=10)
         for _ in range(200):
             model.partial_fit(X, y)
         before = model.predict(X)[0]
-        far = np.full((50, 1), 1e3)
+        far = np.full((50, 10), 1e3, np.float32)
         model.partial_fit(far, np.zeros(50))
         assert before > 0.9
         np.testing.assert_allclose(model.predict(X)[0], before / 2, rtol=1e-6)

@@ -28,7 +28,7 @@ def four():
 @pytest.fixture(scope="module")
 def bits():
     rng = np.random.default_rng(0)
-    X = (rng.random((900, 40)) < 0.15).astype(np.float32)
+    X = (rng.random((900, 40)) < 0.15).astype(np.float64)
     return X, (X[:, :20].sum(axis=1) > X[:, 20:].sum(axis=1)).astype(int)
 
 
