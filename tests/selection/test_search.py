@@ -136,6 +136,21 @@ def test_half_of_a_metric_is_taken_unless_all_of_it_is_better(plain, whole, half
     assert taken.candidate.view == expected
 
 
+@pytest.mark.parametrize(("other", "expected"), [(0.96, "scaled"), (0.93, "symmetric"), (1.1, "scaled")])
+def test_another_view_of_the_rows_is_taken_where_it_is_clearly_better(other, expected, monkeypatch):
+    noise = np.tile([0.35, -0.35], 100)  # a standard error of .025
+    errors = {"scaled": 1.0 + np.zeros(200), "symmetric": other + noise}
+
+    def entry_with(round_, candidate, C=100.0):
+        entry = entry_of("rbf", errors[candidate.view], round_)
+        return entry._replace(candidate=entry.candidate._replace(view=candidate.view))
+
+    searching = search_of(1000)
+    searching.task.views["symmetric"] = searching.task.views["scaled"]._replace(name="symmetric")
+    monkeypatch.setattr(searching, "_best", entry_with)
+    assert searching._on_sample()[0].candidate.view == expected
+
+
 @pytest.mark.parametrize(
     ("kernels", "best", "lead", "expected"),
     [

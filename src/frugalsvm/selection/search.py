@@ -38,8 +38,9 @@ _N_LARGE = 3  # of the last, which are looked at
 _COARSE, _FINE = ((4.0, 10.0),), ((2.0, 3.0),)  # steps of gamma and C
 _N_FINE = 2  # kernels that are compared in finer steps
 _MOST_COMPARED = 2**16  # rows
-# Standard errors that another view of the rows must be better by, or a metric than half of it; and those that a metric
-# must be better by than none, since it was chosen by the same rows
+# Standard errors that a metric must be better by than half of it; and those that another view of the rows must be
+# better by, or a metric than none: both were chosen by the same rows, and a view that is better by chance alone can
+# hide what a metric finds
 _LEAD, _CLEAR = 1.0, 2.0
 _NOTHING = 1e-5  # share of errors below which nothing better is in sight
 _KEPT_OUT, _MOST_KEPT_OUT = 0.25, 2**14  # share of rows that judge a metric, and do not learn it; at most
@@ -138,7 +139,7 @@ class _Search:
         found: list[Entry] = []
         for view in self.task.views:
             entry = self._best(round_, self._start(round_, view, first))
-            if not found or is_better(entry, found[0], _LEAD):
+            if not found or is_better(entry, found[0], _CLEAR):
                 found = [entry]
         view = found[0].candidate.view
         if self.task.views[view].is_sparse:
