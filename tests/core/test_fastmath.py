@@ -15,10 +15,13 @@ from frugalsvm.core.fastmath import (
     first_argmin,
     first_at_least,
     first_at_most,
+    index_in,
+    index_mask,
     minimum,
     next_at_least,
     row_weighted_sum,
     rows_dot,
+    value_and_index,
 )
 
 TYPES = [np.float32, np.float64]
@@ -47,6 +50,15 @@ def cos_all(x, out):
 @entry
 def reductions(values, n):
     return minimum(values, n), first_argmin(values, n), first_argmax(values, n)
+
+
+@entry
+def place_of_largest(values, n):
+    mask = index_mask(n)
+    best = value_and_index(values[0], 0, mask)
+    for i in range(n):
+        best = max(best, value_and_index(values[i], i, mask))
+    return index_in(best, mask)
 
 
 @entry
@@ -166,6 +178,17 @@ class TestReductions:
         values[place] = -1.0
         assert reductions(values, 200)[1] == first_beyond(values, -1.0, 9.0, 200)[0] == place
         assert reductions(-values, 200)[2] == first_beyond(-values, -9.0, 1.0, 200)[1] == place
+
+    @pytest.mark.parametrize("n", [1, 2, 15, 16, 17, 500, 513])
+    def test_places_of_values_that_are_clearly_the_largest(self, dtype, n):
+        rng = np.random.default_rng(n)
+        values = rng.permutation(n).astype(dtype) / n
+        assert place_of_largest(values, n) == values.argmax()
+        values[1::3] = -1.0  # comes after all that are not negative
+        assert values[place_of_largest(values, n)] == values.max()
+
+    def test_of_equal_values_the_first_is_the_place(self, dtype):
+        assert place_of_largest(np.array([0, 0.5, 0.25, 0.5], dtype), 4) == 1
 
     def test_none_is_beyond(self, dtype):
         values = np.zeros(70, dtype)

@@ -127,7 +127,7 @@ def test_dense_blocks(rate, pairing):
     X = np.random.default_rng(1).normal(size=(N_ROWS, 13))
     blocks = check_walk(X, X, DenseBlocks, rate=rate, pairing=pairing)
     if rate == 0.0:
-        assert blocks == [64, 64, 64, 64, 44]
+        assert blocks == [*[32] * 9, 12]
 
 
 @pytest.mark.parametrize(("rate", "expected"), [(0.0, [128, 128, 44]), (1.0, [128, 64, 64, 44])])
@@ -153,7 +153,7 @@ def test_long_blocks_have_the_same_products_bit_for_bit(dtype):
     found = []
     for block_rows in (64, 128):
         source = new_source(Linear(), X, np.arange(256), model)
-        products, own_products = np.full((2, 256, CAPACITY), np.nan)
+        products, own_products = np.full((2, 256, CAPACITY), np.nan, dtype)
         for start in range(0, 256, block_rows):
             arrays = np.full(256, -1), X, products, np.zeros(256), np.empty((256, 2_100)), own_products
             assert walk(source, start, block_rows, model, *arrays) == block_rows

@@ -21,14 +21,21 @@ from typing import Any, NamedTuple
 
 from frugalsvm._stored import Budget, stored
 from frugalsvm.budgeted.norm_constraint import note_merge
-from frugalsvm.budgeted.policy import Unlimited, admit, oldest_of_the_least, remove, smallest_or_newcomer
+from frugalsvm.budgeted.policy import (
+    NEWCOMER_SLACK,
+    Unlimited,
+    admit,
+    oldest_of_the_least,
+    remove,
+    smallest_or_newcomer,
+)
 from frugalsvm.budgeted.projection import Project
-from frugalsvm.compiling.functions import inlined
+from frugalsvm.compiling.functions import inlined, smaller
 from frugalsvm.core.expansion import (
     free_slot,
     refresh_slot,
 )
-from frugalsvm.core.fastmath import rows_dot
+from frugalsvm.core.fastmath import minimum, rows_dot
 from frugalsvm.core.lookahead import slot_row, touch
 from frugalsvm.core.merge import best_partner, between, log_kernel_value, merge_factors
 
@@ -82,18 +89,28 @@ def _admit_by_merging(policy, loss, kernel, ball, source, expansion, work):
     lost = 0.0
     n = expansion.counts[0]["n_slots"]
     if n > policy.budget:
-        m = smallest_or_newcomer(expansion.sizes, n - 1)
+        m = _whom_to_merge(expansion.sizes, n - 1, work.least_size)
         if m != n - 1:
             slot_row(kernel, source, m, expansion, work)
         partner, h, lost = partner_of(loss, expansion, work, m)
         log_kappa = log_kernel_value(work.kernel_row, partner)
         note_merge(ball, kernel, expansion, work, m, partner, h, log_kappa, lost)
         write_merged(kernel, expansion, m, partner, h, log_kappa)
+        last = partner if m == n - 1 else n - 1  # the newcomer stays
+        work.least_size[0] = smaller(work.least_size[0], smaller(expansion.sizes[partner], expansion.sizes[last]))
         touch(source, partner, expansion)
         if free_slot(expansion, m):
             touch(source, m, expansion)
         expansion.counts[0]["n_maintenance"] += 1
     return lost
+
+
+@inlined
+def _whom_to_merge(sizes, newcomer, least_known):
+    """The smallest, without a look at all while the newcomer is no larger than the others are known to be at least."""
+    if sizes[newcomer] > least_known[0] * NEWCOMER_SLACK:
+        least_known[0] = minimum(sizes, newcomer)
+    return smallest_or_newcomer(sizes, newcomer, least_known[0])
 
 
 @inlined

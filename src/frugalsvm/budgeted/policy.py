@@ -28,6 +28,7 @@ from frugalsvm.core.fastmath import CHUNK, first_at_most, minimum
 from frugalsvm.core.lookahead import touch
 
 __all__ = [
+    "NEWCOMER_SLACK",
     "NO_BUDGET",
     "TURNED_AWAY",
     "Unlimited",
@@ -119,9 +120,8 @@ def remove(kernel, ball, source, expansion, work, dropped):
 
 
 @compiled
-def smallest_or_newcomer(sizes, newcomer):
-    """The smallest of slots 0 .. newcomer; the last of them if it is among the smallest."""
-    least = minimum(sizes, newcomer)
+def smallest_or_newcomer(sizes, newcomer, least):
+    """The smallest of slots 0 .. newcomer, where ``least`` is that of the others; the last if it is among them."""
     return newcomer if sizes[newcomer] <= least * NEWCOMER_SLACK else first_at_most(sizes, least, newcomer)
 
 

@@ -18,6 +18,7 @@ from frugalsvm.budgeted.norm_constraint import note_projection
 from frugalsvm.budgeted.policy import admit, smallest_or_newcomer
 from frugalsvm.compiling.functions import compiled, entry, inlined
 from frugalsvm.core.expansion import exact_kernel, free_slot, refresh_slot
+from frugalsvm.core.fastmath import minimum
 from frugalsvm.core.inverse import grow_inverse, inverse_times, shrink_inverse
 from frugalsvm.core.lookahead import touch
 from frugalsvm.core.records import integer_record
@@ -177,7 +178,11 @@ def _admit_by_projection(policy, loss, kernel, ball, source, expansion, work):
     if distance > 0.0 and not over:
         widen(span, newcomer, distance)
         return 0.0
-    dropped = smallest_or_newcomer(expansion.sizes, newcomer) if distance > 0.0 else newcomer
+    dropped = (
+        smallest_or_newcomer(expansion.sizes, newcomer, minimum(expansion.sizes, newcomer))
+        if distance > 0.0
+        else newcomer
+    )
     if dropped != newcomer:
         widen(span, newcomer, distance)
         distance = narrow(span, n, dropped)

@@ -77,7 +77,8 @@ def _append(parts, source, i, expansion, work, factor):
 def _learn(parts, source, i, expansion, work, factor, eta):
     """Add example i, maintain the budget, stay in the ball (lines 4 to 7 of Algorithm 1, section 4)."""
     n = expansion.counts[0]["n_slots"]
-    settle(parts.loss, parts.kernel, expansion)
+    if settle(parts.loss, parts.kernel, expansion):
+        work.least_size[0] = 0.0
     _append(parts, source, i, expansion, work, factor)
     lost = admit(parts.policy, parts.loss, parts.kernel, parts.ball, source, expansion, work)
     if expansion.counts[0]["n_slots"] > n:
@@ -108,6 +109,7 @@ def _step(parts, source, i, label, weight, expansion, work):
     if scalars[0]["scale"] < SMALLEST_SCALE and may_fold(parts.schedule):
         rescale(source, scalars[0]["scale"])
         fold_scale(expansion.coef, expansion.weights, expansion.sizes, counts[0]["n_slots"], scalars)
+        work.least_size[0] = 0.0
 
 
 @entry
@@ -120,6 +122,7 @@ def run(parts, source, labels, weights, start, block_rows, expansion, work):
     capacity = expansion.rows.shape[0]
     weighted = weights.size > 0
     n_rows = labels.shape[0]
+    work.least_size[0] = 0.0  # the store may have been changed since
     while start < n_rows and expansion.counts[0]["n_slots"] < capacity:
         # Blocks end at multiples of their length, also after one that ended early: see BLOCK_ROWS.
         stop = start + load(source, start, smaller(block_rows - start % block_rows, n_rows - start), expansion)

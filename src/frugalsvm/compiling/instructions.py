@@ -18,6 +18,7 @@ from numba.np.linalg import call_xxgemm
 __all__ = [
     "INTERPRETED",
     "add_to",
+    "also_in_python",
     "call_library",
     "larger",
     "library_routine",
@@ -27,6 +28,13 @@ __all__ = [
 ]
 
 INTERPRETED = bool(config.DISABLE_JIT)
+
+
+def also_in_python(one: Any, in_python: Callable) -> Any:
+    """An intrinsic that can be called: bodies of generic functions also run as ordinary Python."""
+    kind = type(one)
+    one.__class__ = type(kind.__name__, (kind,), {"__call__": staticmethod(in_python)})
+    return one
 
 
 def _select(predicate: str, in_python: Callable) -> Any:
@@ -51,10 +59,7 @@ def _select(predicate: str, in_python: Callable) -> Any:
 
         return both(a, b), generate
 
-    # Bodies of generic functions also run as ordinary Python, where Numba's intrinsics cannot be called.
-    kind = type(choose)
-    choose.__class__ = type(kind.__name__, (kind,), {"__call__": staticmethod(in_python)})
-    return choose
+    return also_in_python(choose, in_python)
 
 
 @intrinsic

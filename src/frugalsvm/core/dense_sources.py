@@ -16,6 +16,7 @@ from frugalsvm.core.fastmath import ADJACENT, copy_row
 from frugalsvm.core.lookahead import (
     BLOCK_ROWS,
     LONG_BLOCK_ROWS,
+    SHORT_BLOCK_ROWS,
     SOURCE_STATE,
     example_norm,
     load,
@@ -85,15 +86,17 @@ def new_dense_source(pairing, X, order, expansion, block_rows):
             products=np.zeros(capacity, X.dtype),
             state=np.zeros(1, SOURCE_STATE),
         )
+    is_narrow = n_features <= SOME_FEATURES
     if block_rows is None:
-        block_rows = block_rows_for(pairing, n_features, capacity)
+        # Products of slots that change are few in a short block, and BLAS takes hardly longer for it.
+        block_rows = SHORT_BLOCK_ROWS if is_narrow else block_rows_for(pairing, n_features, capacity)
     return DenseBlocks(
         pairing,
         X,
         order,
         block=np.zeros((block_rows, n_features), X.dtype),
         norms=np.zeros(block_rows, X.dtype),
-        turned=np.zeros(padded(block_rows) * n_features if n_features <= SOME_FEATURES else 0, X.dtype),
+        turned=np.zeros(padded(block_rows) * n_features if is_narrow else 0, X.dtype),
         column=np.zeros(padded(block_rows), X.dtype),
         columns=np.zeros(n_features * (capacity + ODD_SLOTS), X.dtype),
         products=np.zeros(block_rows * (capacity + ODD_SLOTS), X.dtype),

@@ -199,12 +199,12 @@ def vote(experts, label, weight, scores, direction):
 
 @generic
 def settle(loss, kernel, expansion):
-    """Bring coefficients up to date before one is added; most losses have nothing to bring."""
+    """Bring coefficients up to date before one is added; returns whether there was something to bring."""
 
 
 @settle.implement()
 def _nothing_to_settle(loss, kernel, expansion):
-    pass
+    return False
 
 
 @settle.implement(Experts, inline=False)
@@ -226,3 +226,4 @@ def _settle_fades(loss, kernel, expansion):
                 sizes[j] += a * a
     for j in range(n):
         sizes[j] = max(sizes[j] * self_value(kernel, expansion.norms[j]), _LEAST_SIZE)
+    return True

@@ -37,7 +37,7 @@ __all__ = [
 
 # 32 to 128 are alike, see also `block_rows_for`; results are bit-identical for batches that are multiples of it
 BLOCK_ROWS = 64
-SHORT_BLOCK_ROWS = 32  # for learners with thousands of vectors: the products with them should stay in the cache
+SHORT_BLOCK_ROWS = 32  # where products with thousands of vectors should stay in the cache, or many of them change
 LONG_BLOCK_ROWS = 256  # for the sources that work column by column
 
 # What sources remember: where the loaded block starts, how many examples it has and which is at hand, how many slots it

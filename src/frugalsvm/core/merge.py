@@ -57,8 +57,10 @@ from frugalsvm.core.fastmath import (
     LOG2E,
     below_one,
     exp2_nonpositive,
-    first_argmax,
+    index_in,
+    index_mask,
     next_at_least,
+    value_and_index,
 )
 from frugalsvm.core.losses import BinaryHinge, MulticlassHinge
 from frugalsvm.core.one_class import OneClass
@@ -84,7 +86,6 @@ _SAME_SIZE = 1.0 + 1e-9  # up to here, of two equal maxima the one nearer to x_n
 _SLACK = 1.0 + 1e-4  # bounds may be computed from float32 numbers
 FLAT = 0.7  # see `gap`
 _NEAR = 0.1  # of relative losses: beyond it, there are most often candidates that have to be looked at
-_NOWHERE = np.int32(2**31 - 1)
 _OUT = -1.0  # the closeness of a slot that is no candidate
 
 
@@ -300,23 +301,15 @@ def _rough_cosine_one_output(loss, overlaps, A, B, j):
 def _candidates_one_output(loss, coef, weights, sizes, kernel_values, m, n_slots, overlaps, closeness):
     zero, out = closeness.dtype.type(0.0), closeness.dtype.type(_OUT)
     sign, own = weights[0, m], kernel_values[m]
-    kernel_values[m], nearest = out, out
+    kernel_values[m] = out
+    last = index_mask(n_slots)
+    best = value_and_index(out, 0, last)
     for j in range(n_slots):
-        kappa = kernel_values[j]
-        here = kappa if weights[0, j] * sign > zero else out
+        here = kernel_values[j] if weights[0, j] * sign > zero else out
         closeness[j] = here
-        nearest = larger(nearest, here)
+        best = larger(best, value_and_index(here, j, last))
     kernel_values[m] = own
-    return _first_of(closeness, nearest, n_slots)
-
-
-@compiled
-def _first_of(closeness, nearest, n_slots):
-    """The first slot that is as near as the nearest."""
-    found = _NOWHERE
-    for j in range(n_slots):
-        found = smaller(found, np.int32(j) if closeness[j] >= nearest else _NOWHERE)
-    return np.int64(found)
+    return index_in(best, last)
 
 
 @best_partner.implement(BinaryHinge, OneClass, Residual)
@@ -359,16 +352,16 @@ def _candidates_many_outputs(loss, coef, weights, sizes, kernel_values, m, n_slo
     # First comes the nearest with a cosine above 0.7, if there is one.
     zero, out = closeness.dtype.type(0.0), closeness.dtype.type(_OUT)
     half = closeness.dtype.type(0.5 * sizes[m])
+    own, kernel_values[m] = kernel_values[m], out + out
+    last = index_mask(n_slots)
+    best = value_and_index(out, 0, last)
     for j in range(n_slots):
         kappa = kernel_values[j]
         aligned = overlaps[j] * abs(overlaps[j]) - half * closeness.dtype.type(sizes[j])
-        closeness[j] = kappa if aligned > zero else kappa + out
-    closeness[m] = out + out
-    first = first_argmax(closeness, n_slots)
-    for j in range(n_slots):
-        closeness[j] = larger(kernel_values[j], zero)
-    closeness[m] = out
-    return first
+        closeness[j] = kappa
+        best = larger(best, value_and_index(kappa - out if aligned > zero else kappa, j, last))
+    kernel_values[m], closeness[m] = own, out
+    return index_in(best, last)
 
 
 @best_partner.implement(MulticlassHinge, Residuals, Experts)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm.compiling.functions import compiled, generic, matrix_product, separate, smaller
+from frugalsvm.compiling.lanes import LONG_BYTES, SHORT_BYTES, long_lanes, short_lanes
 from frugalsvm.core.fastmath import row_products, rows_dot
 
 __all__ = [
@@ -76,7 +77,10 @@ def row_pairs(pairing, A, i, B, n, out, stride):
 
 @generic
 def column_pairs(pairing, matrix, i, columns, stride, out, n):
-    """The same for rows kept feature by feature, ``stride`` to a feature: ``out[j]`` for ``j < n``."""
+    """The same for rows kept feature by feature, ``stride`` to a feature: ``out[j]`` for ``j < n``.
+
+    There must be room for a multiple of sixteen.
+    """
 
 
 @generic
@@ -232,32 +236,14 @@ def _column_products(pairing, matrix, i, columns, stride, out, n):
     if n_features > MANY_FEATURES and _has_many_zeros(matrix[i : i + 1], 1):
         _products_without_zeros(matrix, i, columns, stride, out, n)
         return
-    # Several features at a time: less traffic to the products.
-    if n_features > 1:
-        _set_pair(matrix[i, 0], columns, matrix[i, 1], columns[stride:], out, n)
-    else:
-        _set_one(matrix[i, 0], columns, out, n)
-    f = 2
-    while f + 4 <= n_features:
-        _add_four_of(matrix, i, f, f + 1, f + 2, f + 3, columns, stride, out, n)
-        f += 4
-    if f + 2 <= n_features:
-        _add_pair(matrix[i, f], columns[f * stride :], matrix[i, f + 1], columns[(f + 1) * stride :], out, n)
-        f += 2
-    if f < n_features:
-        _add_one(matrix[i, f], columns[f * stride :], out, n)
-
-
-@compiled
-def _set_one(a, column, out, n):
-    for j in range(n):
-        out[j] = a * column[j]
-
-
-@compiled
-def _set_pair(a, column, b, other, out, n):
-    for j in range(n):
-        out[j] = a * column[j] + b * other[j]
+    size = out.itemsize
+    start, n_long, n_short = 0, LONG_BYTES // size, SHORT_BYTES // size
+    while start + n_long <= n:
+        long_lanes(matrix, i, columns, stride, start, out)
+        start += n_long
+    while start < n:
+        short_lanes(matrix, i, columns, stride, start, out)
+        start += n_short
 
 
 @compiled

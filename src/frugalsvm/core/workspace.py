@@ -15,6 +15,7 @@ class Workspace(NamedTuple):
     scores: np.ndarray  # (n_outputs,) raw scores of the example at hand, float64
     direction: np.ndarray  # (n_outputs,) float64
     vector: np.ndarray  # (1, n_features)
+    least_size: np.ndarray  # (1,) no support vector is smaller; 0 where that is not known
 
 
 def new_workspace(expansion):
@@ -30,4 +31,5 @@ def new_workspace(expansion):
         scores=np.zeros(n_outputs),
         direction=np.zeros(n_outputs),
         vector=np.zeros((1, n_features), dtype),
+        least_size=np.zeros(1),
     )
