@@ -134,6 +134,7 @@ def test_epochs_with_means_between_them(client, rows, solver):
 
 
 def test_a_last_round_for_the_coefficients(client, rows):
+    rows = rows[0].astype(np.float64), rows[1]
     plain, post = (
         DaskBSGDClassifier(client=client, average=average, **BSGD).fit(*divided(*rows)) for average in (False, "post")
     )

@@ -161,7 +161,7 @@ def test_a_length_of_a_stream_is_not_known():
 
 def test_steps_that_do_not_depend_on_alpha_have_the_usual_one():
     X, y = board(400, 4)
-    assert clone(AUTO["bsgd"]).set_params(learner="norma").fit(X, y).alpha_ == 1e-4
+    assert clone(AUTO["bsgd"]).set_params(learner="norma", maintenance="remove").fit(X, y).alpha_ == 1e-4
 
 
 def test_what_is_given_is_not_chosen(monkeypatch):
@@ -180,7 +180,7 @@ def test_every_estimator_chooses_its_gamma(estimator):
 
 
 def test_regressors_choose_gamma_but_not_C():
-    X, _ = board(1000, 4)
+    X = board(1000, 4)[0].astype(np.float32)
     y = np.sin(20 * X[:, 0])
     model = ASSETRegressor(n_components=64, gamma="auto", random_state=0).fit(X, y)
     assert model.score(X, y) > ASSETRegressor(n_components=64, random_state=0).fit(X, y).score(X, y)
@@ -216,7 +216,7 @@ def test_with_a_learned_metric_its_gamma_counts():
 @pytest.mark.parametrize(
     ("estimator", "usual"),
     [
-        (LASVMClassifier(kernel="poly", degree=2, gamma="auto", C="auto"), 1.0),
+        (ASSETClassifier(n_components=64, kernel="poly", degree=2, gamma="auto", C="auto"), 1.0),
         (BSGDClassifier(maintenance="remove", budget=50, kernel="linear", gamma="auto", alpha="auto"), 1e-4),
     ],
     ids=["poly", "linear"],

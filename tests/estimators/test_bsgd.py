@@ -83,10 +83,10 @@ class TestLearning:
 
 
 class TestAverage:
-    SETTING = Setting("norma", "remove", 4, alpha=0.01, eta0=0.5)
+    SETTING = Setting("pegasos", "merge", 4, alpha=0.01)
 
     def model(self, **kwargs):
-        return new_model("norma", "remove", eta0=0.5, **kwargs)
+        return new_model(**kwargs)
 
     def check(self, model, oracle, X):
         np.testing.assert_allclose(model.decision_function(X), oracle.average_decision(X), rtol=1e-7, atol=1e-9)
@@ -341,7 +341,7 @@ class TestInput:
 class TestPrediction:
     def test_zero_is_the_second_class(self, binary):
         X, y = binary
-        model = new_model("perceptron", "remove", kernel="linear").fit(X, np.where(y == 1, "yes", "no"))
+        model = new_model(maintenance="remove", kernel="linear").fit(X, np.where(y == 1, "yes", "no"))
         zero = np.zeros((1, 3))
         assert model.decision_function(zero).tolist() == [0.0]
         assert model.predict(zero).tolist() == ["yes"]
@@ -355,7 +355,7 @@ class TestPrediction:
 
 
 @pytest.mark.parametrize(
-    ("learner", "maintenance", "kernel"), [("norma", "project", "poly"), ("perceptron", "remove", "linear")]
+    ("learner", "maintenance", "kernel"), [("norma", "project", "poly"), ("pegasos", "remove", "linear")]
 )
 def test_other_kernels(binary, learner, maintenance, kernel):
     """What the refusal of merging names."""

@@ -85,7 +85,7 @@ class TestDualityGap:
 
     def test_the_gap_over_members_is_smaller(self):
         """Which made it no bound: dismissed examples have losses, too."""
-        X, y = make_checkerboard(1500, noise=0.1, random_state=0)
+        X, y = make_checkerboard(1500, noise=0.1, random_state=0, dtype=np.float64)
         model = LASVMClassifier("i", C=100.0, gamma=8.0, finish=True, random_state=0).fit(X, y)
         assert model.member_gap_ < 10 < 1000 < model.duality_gap(X, y)
 

@@ -197,8 +197,8 @@ def test_class_weights_are_example_weights(binary, name):
 
 
 @pytest.mark.parametrize("name", ["perceptron-random", "bpa-nn"])
-def test_float32_stays(four, name):
-    X, y = four
+def test_float32_stays(binary, name):
+    X, y = binary
     model = new_model(name).fit(X.astype(np.float32), y)
     assert model.support_vectors_.dtype == np.float32
     assert (model.dual_coef_.dtype, model.decision_function(X).dtype) == (np.float64, np.float64)

@@ -18,6 +18,7 @@ ESTIMATORS = {
     "incremental": IncrementalSVC(),
     "tvm": TVMClassifier(budget=10, random_state=0),
 }
+N_FEATURES = {"perceptron": 8, "bpa": 8}  # more are machine code for these tests alone
 
 
 @pytest.fixture
@@ -35,7 +36,8 @@ def counted(monkeypatch):
 
 def learned(name, n_jobs):
     model = clone(ESTIMATORS[name]).set_params(n_jobs=n_jobs)
-    model.fit(X[:200], Y[:200]).partial_fit(X[200:], Y[200:])
+    rows = X[:, : N_FEATURES.get(name)]
+    model.fit(rows[:200], Y[:200]).partial_fit(rows[200:], Y[200:])
     return model
 
 

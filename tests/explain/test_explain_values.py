@@ -155,7 +155,7 @@ def test_threads_change_nothing():
 INSEPARABLE = pytest.mark.parametrize(
     ("model", "words"),
     [
-        (LASVMClassifier(kernel="poly", gamma=0.2, degree=2), "'poly' is neither a product nor a sum over features"),
+        (ASSETClassifier(kernel="poly", gamma=0.2, degree=2), "'poly' is neither a product nor a sum over features"),
         (ASSETClassifier(kernel="matern32", gamma=0.2), "'matern32' is neither a product"),
         (ASSETClassifier(feature_map="fourier", gamma=0.2), "Random Fourier features mix all columns"),
         (ASSETClassifier(gamma=0.2, metric=np.eye(N_FEATURES)[:2] + 0.1), "mixes columns into directions"),
