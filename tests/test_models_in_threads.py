@@ -44,7 +44,7 @@ MODELS = {
     "pipeline": pipeline(BSGD, calibrate=True),
     "pipeline-experts": pipeline(BSGDClassifier(budget=20, half_life="auto", **SEED)),
     "pipeline-bpa": pipeline(BPAClassifier("nn", budget=20, **SEED)),
-    "pipeline-growing": pipeline(BudgetedPerceptron("stop", None, **SEED)),
+    "pipeline-growing": pipeline(BPAClassifier("nn", None, **SEED)),
     "pipeline-regressor": pipeline(REGRESSOR),
     "pipeline-novelty": pipeline(BSGDOneClassSVM(budget=20, **SEED)),
     "pipeline-held": StreamPipeline(BSGD, warmup_rows=1000),

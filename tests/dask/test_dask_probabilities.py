@@ -20,7 +20,7 @@ def blobs(n_rows, n_classes, seed):
     rng = np.random.default_rng(seed)
     y = rng.integers(n_classes, size=n_rows)
     centers = 1.5 * np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-    return (centers[y] + rng.normal(size=(n_rows, 2))).astype(np.float32), y
+    return centers[y] + rng.normal(size=(n_rows, 2)), y
 
 
 def divided(X, y, n_rows=1000):

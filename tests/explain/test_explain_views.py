@@ -41,7 +41,8 @@ def pipeline(table):
 
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian", "linear"])
 def test_curves_are_the_values_of_changed_rows(kernel):
-    model = ASSETClassifier(kernel=kernel, n_components=30, random_state=0).fit(X, np.digitize(X[:, 0], [-0.5, 0.5]))
+    rows, labels = X.astype(np.float32), np.digitize(X[:, 0], [-0.5, 0.5])
+    model = ASSETClassifier(kernel=kernel, n_components=30, random_state=0).fit(rows, labels)
     found = partial_dependence(model, X[:20], 2, grid=[-1.0, 0.3, 2.0])
     assert found.column == "Feature 3"
     assert found.individual.shape == (20, 3, 3)

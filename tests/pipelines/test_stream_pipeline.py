@@ -371,7 +371,7 @@ def test_bad_parameters(two):
         ({"gamma": 0.5}, None),
         ({"alpha": 1e-3}, None),
         ({"average": True}, None),
-        ({"learner": "norma"}, None),
+        ({"learner": "norma", "maintenance": "remove"}, None),
         ({"kernel": "linear", "maintenance": "remove"}, None),
     ],
 )

@@ -13,7 +13,8 @@ from frugalsvm.plots import CoverageDisplay, StreamDisplay, TraceDisplay, record
 
 @pytest.fixture(scope="module")
 def batches():
-    return list(DriftStream("checkerboard", changes=[2_000], random_state=0).chunks(4_000, 100))
+    stream = DriftStream("checkerboard", changes=[2_000], random_state=0, dtype=np.float64)
+    return list(stream.chunks(4_000, 100))
 
 
 def new_model(**params):
