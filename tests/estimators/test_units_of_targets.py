@@ -27,7 +27,7 @@ REGRESSORS = {
     "median": lambda k: ASSETRegressor(loss="pinball", C=10.0, **SETTINGS),
     "path": lambda k: ASSETRegressor(loss="squared", C=[0.1, 1.0, 10.0], **SETTINGS),
     "folds": lambda k: ASSETRegressor(loss="squared", C=[0.1, 1.0, 10.0], cv=3, **SETTINGS),
-    "subgradients": lambda k: ASSETRegressor(epsilon=0.1 * k, C=10.0 * k, solver="asset", **SETTINGS),
+    "subgradients": lambda k: ASSETRegressor(loss="squared", solver="asset", **SETTINGS),
     "fourier": lambda k: ASSETRegressor("fourier", loss="squared", C=10.0, **SETTINGS),
     "metric": lambda k: ASSETRegressor(loss="squared", C=10.0, metric="diag", n_components=48, random_state=0),
     "auto": lambda k: AutoSVR(kernel="rbf", metric=None, random_state=0),
