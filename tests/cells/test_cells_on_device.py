@@ -138,9 +138,10 @@ def test_float32_falls_back_to_float64_where_it_is_too_coarse(arrays):
     own, kernel, ridge = examples_of(np.float32, weighted=False), machine("rbf", 0.01), 1e-7
     _, left_out = trained_on(OnDevice(arrays, MEMORY), kernel, own, ridge=ridge)
     exact = Examples(*(np.asarray(each, np.float64) for each in own))
-    trees = OnThreads(ONE_THREAD).grown(own, SIZE, 1, np.random.default_rng(0))
+    (tree,) = OnThreads(ONE_THREAD).grown(own, SIZE, 1, np.random.default_rng(0))
+    tree = tree._replace(directions=np.asarray(tree.directions, np.float64))  # as trees of such rows have them
     errors = np.zeros(own.targets.shape)
-    solved_cells(kernel, exact, trees[0], SIZE, ridge, errors)
+    solved_cells(kernel, exact, tree, SIZE, ridge, errors)
     np.testing.assert_allclose(left_out.T, exact.targets - errors, atol=1e-4)
 
 
