@@ -29,7 +29,7 @@ MODELS = {
 @pytest.fixture(params=MODELS)
 def case(request, tmp_path):
     model, name, method = MODELS[request.param]
-    stream = DriftStream(name, changes=400, random_state=0, dtype=np.float64)
+    stream = DriftStream(name, changes=400, random_state=0)
     for X, y in stream.chunks(600, 50):
         model.partial_fit(X, y)
     return model, stream, method, tmp_path / "model.frugal"

@@ -167,7 +167,7 @@ class TestMemory:
         assert learner.sizes["STATE_BYTES"] == state_bytes(plan, np.dtype(dtype)) >= len(learner.save())
 
     def test_fifty_vectors_of_ten_features_fit_in_4_kilobytes(self):
-        X, y = stream(seed=9)
+        X, y = stream(seed=9, dtype="float32")
         assert X.shape[1] == 10
         model = begun(BSGDClassifier(budget=50, gamma=0.1), X, y, 60)
         assert context_bytes(plan_of(model), np.dtype(np.float32)) <= 4096
