@@ -3,6 +3,9 @@
 ``out[k] = sum_f matrix[row, f] columns[f stride + k]`` for all k of a stretch: its sums stay in registers until the
 last feature. Of a loop over k for each feature LLVM makes code that loads and stores them every time, and takes up to
 thirty slots at the end one by one: with twenty features and forty slots that took three times as long.
+
+Up to `MOST_IN_ORDER` are added one after the other, as a sum of a single row adds them: the same bits. Of more, every
+other one has a sum of its own, so that two wait for less.
 """
 
 from llvmlite import ir
@@ -12,10 +15,10 @@ from numba.extending import intrinsic
 
 from frugalsvm.compiling.instructions import also_in_python
 
-__all__ = ["LONG_BYTES", "SHORT_BYTES", "long_lanes", "short_lanes"]
+__all__ = ["MOST_IN_ORDER", "lanes_64", "lanes_128", "lanes_256"]
 
-LONG_BYTES = 128  # of a stretch: all processors have registers for two sums of it, which wait less than one
-SHORT_BYTES = 64
+MOST_IN_ORDER = 8
+_IN_ORDER = ("nnan", "ninf", "nsz", "contract")  # the compiler must not add in another order
 
 
 def _lanes(n_bytes):
@@ -38,23 +41,24 @@ def _lanes(n_bytes):
         n_features = cgutils.unpack_tuple(builder, matrix.shape)[1]
         factors = builder.gep(matrix.data, [builder.mul(row, n_features)])
         zeros = ir.Constant(vector, None)
-        even, odd = (cgutils.alloca_once_value(builder, zeros) for _ in range(2))
+        one, other = (cgutils.alloca_once_value(builder, zeros) for _ in range(2))
 
         def add(sums, f):
             at = builder.add(builder.mul(f, stride), first)
             values = builder.load(_as_vector(builder, columns.data, at, vector), align=size)
             factor = _everywhere(builder, builder.load(builder.gep(factors, [f])), vector)
-            product = builder.fmul(factor, values, flags=["fast"])
-            builder.store(builder.fadd(builder.load(sums), product, flags=["fast"]), sums)
+            product = builder.fmul(factor, values, flags=_IN_ORDER)
+            builder.store(builder.fadd(builder.load(sums), product, flags=_IN_ORDER), sums)
 
-        one = ir.Constant(n_features.type, 1)
-        with cgutils.for_range(builder, builder.lshr(n_features, one)) as loop:
-            f = builder.shl(loop.index, one)
-            add(even, f)
-            add(odd, builder.add(f, one))
-        with builder.if_then(cgutils.is_not_null(builder, builder.and_(n_features, one))):
-            add(even, builder.sub(n_features, one))
-        total = builder.fadd(builder.load(even), builder.load(odd), flags=["fast"])
+        zero, two = (ir.Constant(n_features.type, value) for value in (0, 2))
+        are_few = builder.icmp_signed("<=", n_features, ir.Constant(n_features.type, MOST_IN_ORDER))
+        in_pairs = builder.select(are_few, zero, builder.mul(two, builder.sdiv(n_features, two)))
+        with cgutils.for_range_slice(builder, zero, in_pairs, two) as (f, _):
+            add(one, f)
+            add(other, builder.add(f, ir.Constant(f.type, 1)))
+        with cgutils.for_range(builder, n_features, start=in_pairs) as loop:
+            add(one, loop.index)
+        total = builder.fadd(builder.load(one), builder.load(other), flags=_IN_ORDER)
         builder.store(total, _as_vector(builder, out.data, first, vector), align=size)
         return context.get_dummy_value()
 
@@ -78,4 +82,5 @@ def _everywhere(builder, value, vector):
     return builder.shuffle_vector(one, undefined, ir.Constant(ir.VectorType(ir.IntType(32), vector.count), None))
 
 
-long_lanes, short_lanes = _lanes(LONG_BYTES), _lanes(SHORT_BYTES)
+lanes_64, lanes_128 = _lanes(64), _lanes(128)
+lanes_256 = _lanes(256)  # for few features: not all processors have registers for two sums

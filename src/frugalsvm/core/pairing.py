@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm.compiling.functions import compiled, generic, matrix_product, separate, smaller
-from frugalsvm.compiling.lanes import LONG_BYTES, SHORT_BYTES, long_lanes, short_lanes
+from frugalsvm.compiling.lanes import MOST_IN_ORDER, lanes_64, lanes_128, lanes_256
 from frugalsvm.core.fastmath import row_products, rows_dot
 
 __all__ = [
@@ -236,14 +236,16 @@ def _column_products(pairing, matrix, i, columns, stride, out, n):
     if n_features > MANY_FEATURES and _has_many_zeros(matrix[i : i + 1], 1):
         _products_without_zeros(matrix, i, columns, stride, out, n)
         return
-    size = out.itemsize
-    start, n_long, n_short = 0, LONG_BYTES // size, SHORT_BYTES // size
-    while start + n_long <= n:
-        long_lanes(matrix, i, columns, stride, start, out)
-        start += n_long
+    start, most, half, quarter = 0, 256 // out.itemsize, 128 // out.itemsize, 64 // out.itemsize
+    while n_features <= MOST_IN_ORDER and start + most <= n:
+        lanes_256(matrix, i, columns, stride, start, out)
+        start += most
+    while start + half <= n:
+        lanes_128(matrix, i, columns, stride, start, out)
+        start += half
     while start < n:
-        short_lanes(matrix, i, columns, stride, start, out)
-        start += n_short
+        lanes_64(matrix, i, columns, stride, start, out)
+        start += quarter
 
 
 @compiled
