@@ -386,7 +386,7 @@ class BSGDOracle:
         """The SV to project or merge: the newcomer, unless some other SV is really smaller."""
         sizes = self._sizes()
         newcomer = len(sizes) - 1
-        smallest_other = int(np.argmin(sizes[:newcomer]))
+        smallest_other = int(tied_with_least(sizes[:newcomer])[0])
         if sizes[newcomer] <= sizes[smallest_other] * (1.0 + NEWCOMER_SLACK):
             return newcomer
         return smallest_other

@@ -11,7 +11,8 @@ Choices among equals (relative slack in brackets), so that results can be reprod
 
 * removal takes the smallest; of equals [1e-12] the oldest. With Pegasos all have the same size, and the paper
   lets the choice be arbitrary; always taking the first slot would freeze the others for ever.
-* projection and merging take the smallest, and prefer the newcomer [1e-9], whose kernel row is at hand.
+* projection and merging take the smallest, of equals [1e-12] the first, and prefer the newcomer [1e-9], whose kernel
+  row is at hand.
 
 Deviation from the paper: with one output, vectors are merged with vectors of the same sign only, unless there is
 none.

@@ -121,8 +121,8 @@ def remove(kernel, ball, source, expansion, work, dropped):
 
 @compiled
 def smallest_or_newcomer(sizes, newcomer, least):
-    """The smallest of slots 0 .. newcomer, where ``least`` is that of the others; the last if it is among them."""
-    return newcomer if sizes[newcomer] <= least * NEWCOMER_SLACK else first_at_most(sizes, least, newcomer)
+    """The newcomer if it is among the smallest; else the first of these: ``least`` is the smallest of the others."""
+    return newcomer if sizes[newcomer] <= least * NEWCOMER_SLACK else first_at_most(sizes, least * TIE, newcomer)
 
 
 @compiled
