@@ -79,6 +79,18 @@ CAUSES = {
         Way("AutoSVC without a metric", "auto", {"metric": None}),
         Way("XGBoost", "xgboost"),
     ),
+    "ames": (
+        Way("AutoSVR", "auto"),
+        Way("CatBoost", "catboost"),
+        Way("AutoSVR, numbers only", "auto", change=_numbers_only),
+        Way("CatBoost, numbers only", "catboost", change=_numbers_only),
+    ),
+    "a9a": (
+        Way("AutoSVC, 4,000 rows", "auto", n_rows=4_000),
+        Way("HistGradientBoosting, 4,000 rows", "hgb", n_rows=4_000),
+        Way("AutoSVC, 16,000 rows", "auto", n_rows=16_000),
+        Way("HistGradientBoosting, 16,000 rows", "hgb", n_rows=16_000),
+    ),
     "magic": (Way("AutoSVC", "auto"), Way("CatBoost", "catboost")),
     "loans": (
         Way("AutoSVR", "auto"),
