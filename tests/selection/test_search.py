@@ -77,7 +77,7 @@ def rows_with_noise(n_rows):
 @pytest.fixture(scope="module")
 def found():
     told = []
-    return search(task_of(*rows_with_noise(900)), Plan(("rbf",)), Clock(), told.append), told
+    return search(task_of(*rows_with_noise(1200)), Plan(("rbf",)), Clock(), told.append), told
 
 
 def test_a_metric_is_judged_by_rows_that_it_was_not_learned_from(found):
@@ -96,6 +96,7 @@ def test_a_metric_and_none_are_compared_on_the_same_rows(found):
     for each in learned, softened:
         np.testing.assert_array_equal(plain.round.judged_index, each.round.judged_index)
     np.testing.assert_array_equal(np.sort(plain.round.judged_index), np.flatnonzero(found[0].unseen))
+    assert {each.round.n_rows_of_cell for each in (plain, learned, softened)} == {1200}  # as the last fit will be
 
 
 @pytest.mark.parametrize("A", [np.array([4.0, 1.0, 0.25]), _rng().normal(size=(2, 3))])

@@ -3,7 +3,8 @@
 1. Kernels and widths, on a random sample.
 2. The best kernels again, in cells as dense as those of the last fit.
 3. The same in a learned metric, of rbf or of laplacian; only rows count that the metric has not seen.
-4. The best with the metric, with half of it and without it, on the same rows, each in cells of its own.
+4. The best with the metric, with half of it and without it, on the same rows, each in cells of its own: one of all
+   rows, or two halves, where the last fit is one.
 5. Larger cells: what they gain tells how large those of the last fit are to be.
 6. A low-rank machine of all rows, where as many landmarks do as well as cells of as many rows: pixels want it. One with
    half of the landmarks tells whether the last fit is to have more.
@@ -242,11 +243,12 @@ class _Search:
         return found + self._in_cells(METRIC, [(found[0].candidate._replace(view=half.name), found[0].C)])
 
     def _with_or_without(self, plain: Entry, others: list[Entry]) -> Entry:
-        """The best of some, where a metric must be clearly better."""
+        """The best of some, where a metric must be clearly better: it gains most in cells smaller than the last one."""
         rows = np.sort(self.order[:_MOST_COMPARED])
+        size = CELL if self.task.n_rows > _ONE_CELL else _LARGE
         found = []
         for each in (plain, *others):
-            cells = divided(self.task, self.task.views[each.candidate.view], rows, CELL)
+            cells = divided(self.task, self.task.views[each.candidate.view], rows, size)
             found.append(self._round(COMPARED, cells).entry(each))
         return self._metric_or_not(plain, others, found)
 
