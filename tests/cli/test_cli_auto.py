@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from frugalsvm.auto.report import as_dict, tried_rows
+from frugalsvm.auto.report import as_dict
 from frugalsvm.cli.app import app
 from frugalsvm.cli.commands.train import _default_algorithm
+from frugalsvm.cli.commands.train_auto import tried_rows
 from frugalsvm.cli.words.progress import SearchProgress
 from frugalsvm.datasets import make_checkerboard
 from frugalsvm.persist import load

@@ -12,8 +12,7 @@ from frugalsvm.estimators.low_rank_machine import NEWTON_STEPS
 from frugalsvm.selection.judging import Judgment
 from frugalsvm.selection.rounds import Entry, judged_rows
 from frugalsvm.selection.search import Found
-from frugalsvm.selection.task import Task
-from frugalsvm.selection.work import Clock
+from frugalsvm.selection.task import Clock, Task
 
 _MORE_STEPS = (4, 16)  # times as many as usual, where these were not enough
 _MOST_JUDGED = 2**17  # rows whose leave-one-out errors tell how good cells are

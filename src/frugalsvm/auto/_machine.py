@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 from frugalsvm._locks import ThreadSafe, shared
 from frugalsvm.arrays.namespace import HOST, arrays_on, best_device
 from frugalsvm.auto._last_fit import LastFit, last_fit
-from frugalsvm.auto._notes import left_out, notes_on, reasons
 from frugalsvm.auto._parameters import AutoParameters
 from frugalsvm.auto.report import (
     IN_PROPORTION,
@@ -23,7 +22,10 @@ from frugalsvm.auto.report import (
     as_text,
     candidate_words,
     cv_results,
+    left_out,
     machine_words,
+    notes_on,
+    reasons,
     row_of,
     view_words,
 )
@@ -41,8 +43,7 @@ from frugalsvm.pipelines import MissingValueFiller, StreamingScaler, StreamPipel
 from frugalsvm.pipelines.rows import LabeledRows
 from frugalsvm.selection.rounds import Entry
 from frugalsvm.selection.search import Plan, search
-from frugalsvm.selection.task import Machinery, Task, new_view
-from frugalsvm.selection.work import Clock
+from frugalsvm.selection.task import Clock, Machinery, Task, new_view
 
 KERNELS_TRIED = ("rbf", "laplacian", "matern12", "matern32")
 CLIP = 6.0  # in scales: softly, since a column may tell classes apart by how far out its values are

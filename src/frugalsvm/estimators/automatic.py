@@ -10,7 +10,6 @@ from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.estimators.constraints import AUTO, is_auto
 from frugalsvm.estimators.parameter_values import gamma_value
-from frugalsvm.selection.sampling import some_rows
 from frugalsvm.selection.widths import (
     LEAST_ROWS,
     N_LANDMARKS,
@@ -19,6 +18,7 @@ from frugalsvm.selection.widths import (
     has_width,
     last_rows_first,
     most_rows,
+    some_rows,
 )
 
 __all__ = ["choice_of", "chooses", "chooses_in_order", "for_stream", "may_follow"]

@@ -16,8 +16,7 @@ from frugalsvm.estimators.caller_warnings import warn_caller
 from frugalsvm.estimators.constraints import LEARNED
 from frugalsvm.metric_learning.machine import Rows
 from frugalsvm.selection.best_metric import as_usual, best_metric, spreads_of
-from frugalsvm.selection.sampling import some_rows
-from frugalsvm.selection.widths import resources_on
+from frugalsvm.selection.widths import resources_on, some_rows
 
 __all__ = ["importances", "learns_metric", "metric_for", "most_rows", "rows_in_metric"]
 

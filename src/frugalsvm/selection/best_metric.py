@@ -19,9 +19,9 @@ from frugalsvm.core.metric import Metric, mapped, new_metric
 from frugalsvm.core.moments import moments_of
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.metric_learning.agop import MOST_DIRECTIONS
-from frugalsvm.metric_learning.batches import leaves
 from frugalsvm.metric_learning.candidates import (
     SCHEDULE,
+    Point,
     Schedule,
     best_start,
     is_worth_polishing,
@@ -29,9 +29,7 @@ from frugalsvm.metric_learning.candidates import (
     next_matrix,
     polished,
 )
-from frugalsvm.metric_learning.descent import Point
-from frugalsvm.metric_learning.leave_one_out import for_each, machine_of
-from frugalsvm.metric_learning.machine import Rows, kernel_values
+from frugalsvm.metric_learning.machine import Rows, for_each, kernel_values, leaves, machine_of
 from frugalsvm.selection.judging import Judgment, better_by, row_losses
 from frugalsvm.selection.widths import resources_on, with_best_width
 

@@ -9,8 +9,7 @@ from frugalsvm.cells.choosing import STEPS, best_choice
 from frugalsvm.cells.left_out import Choice, SomeCells
 from frugalsvm.cells.solver import Examples
 from frugalsvm.selection.judging import Judgment, better_by, judged, optimism
-from frugalsvm.selection.task import Candidate, Task
-from frugalsvm.selection.work import CELLS, Clock, cell_work
+from frugalsvm.selection.task import CELLS, Candidate, Clock, Task, cell_work
 
 __all__ = ["Entry", "Round", "best_of", "in_order", "is_better", "judged_rows", "optimism_of"]
 

@@ -24,10 +24,22 @@ from frugalsvm.metric_learning.machine import Rows, standardized
 from frugalsvm.selection.best_metric import best_metric
 from frugalsvm.selection.low_rank import Start, affordable_landmarks, global_start, low_rank_entries
 from frugalsvm.selection.rounds import Entry, Round, best_of, in_order, is_better
-from frugalsvm.selection.sampling import divided, neighborhoods, random_order, sampled
-from frugalsvm.selection.task import Candidate, Task, View, gamma_for, similar_gamma
-from frugalsvm.selection.work import CELLS, Clock, cell_work, fit_work
-from frugalsvm.selection.work import LOW_RANK as WORK_OF_LOW_RANK
+from frugalsvm.selection.task import (
+    CELLS,
+    Candidate,
+    Clock,
+    Task,
+    View,
+    cell_work,
+    divided,
+    fit_work,
+    gamma_for,
+    neighborhoods,
+    random_order,
+    sampled,
+    similar_gamma,
+)
+from frugalsvm.selection.task import LOW_RANK as WORK_OF_LOW_RANK
 
 __all__ = ["Found", "Plan", "search"]
 
