@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from frugalsvm.cells.left_out import Choice
+from frugalsvm.cells.choosing import Choice
 from frugalsvm.lowrank.losses import SquaredHinge
 from frugalsvm.selection.rounds import Round, best_of, is_better
 from frugalsvm.selection.task import Candidate, Clock, Machinery, Task, divided, neighborhoods, new_view

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from frugalsvm.estimators.caller_warnings import warn_caller
 from frugalsvm.estimators.low_rank_machine import NEWTON_STEPS
+from frugalsvm.exceptions import warn_caller
 from frugalsvm.selection.judging import Judgment
 from frugalsvm.selection.rounds import Entry, judged_rows
 from frugalsvm.selection.search import Found

@@ -33,12 +33,9 @@ from frugalsvm.auto.tables import Layout, Way, as_input, encoder_for, layout_of,
 from frugalsvm.compiling.threads import Threads, all_cores_unless, thread_count
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
-from frugalsvm.durations import parsed_seconds
-from frugalsvm.estimators.caller_warnings import warn_caller
-from frugalsvm.estimators.constraints import check_constraints, is_auto
-from frugalsvm.estimators.parameter_values import parsed_bytes
+from frugalsvm.estimators.constraints import check_constraints, is_auto, parsed_bytes, parsed_seconds
 from frugalsvm.estimators.unchanged import unchanged_on_error
-from frugalsvm.exceptions import ParameterError
+from frugalsvm.exceptions import ParameterError, warn_caller
 from frugalsvm.pipelines import MissingValueFiller, StreamingScaler, StreamPipeline
 from frugalsvm.pipelines.rows import LabeledRows
 from frugalsvm.selection.rounds import Entry

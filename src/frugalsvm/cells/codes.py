@@ -14,7 +14,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from frugalsvm._stored import stored, within
-from frugalsvm.cells.gathering import padded_size
+from frugalsvm.cells.phases import padded_size
 from frugalsvm.cells.scores import load_rows
 from frugalsvm.cells.solver import Cells
 from frugalsvm.cells.tree import Tree

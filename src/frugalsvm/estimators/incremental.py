@@ -15,9 +15,8 @@ from frugalsvm.estimators._base import OnlineClassifier
 from frugalsvm.estimators._incremental_saved import INCREMENTAL
 from frugalsvm.estimators._precomputed import PrecomputedKernel
 from frugalsvm.estimators._scoring import Scorer
-from frugalsvm.estimators.constraints import count, optional, positive
+from frugalsvm.estimators.constraints import check_positive, count, optional, positive
 from frugalsvm.estimators.example_changes import ForgetsExamples
-from frugalsvm.estimators.parameter_values import check_positive
 from frugalsvm.estimators.parameters import estimator, fixed, learned, parameter
 from frugalsvm.estimators.unchanged import prepare_to_learn, unchanged_on_error
 from frugalsvm.exact.incremental import change_C, restored

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from frugalsvm.core.metric import Directions
+from frugalsvm.core.seen_rows import Directions
 from frugalsvm.estimators.local_machine import LocalMachine
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.explain.columns import Columns, unscaled

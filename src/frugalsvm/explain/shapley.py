@@ -10,7 +10,7 @@ from frugalsvm.arrays.shapley import array_shapley_values
 from frugalsvm.compiling.threads import Threads, row_blocks, thread_count
 from frugalsvm.core.quadrature import new_rules
 from frugalsvm.core.shapley import add_shapley_values, new_game, new_room
-from frugalsvm.estimators.parameter_values import check_count
+from frugalsvm.estimators.constraints import check_count
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.explain.background import AUTO, background_for, own_rows
 from frugalsvm.explain.columns import as_in_table, columns_for

@@ -15,7 +15,7 @@ import numpy as np
 
 from frugalsvm.arrays.namespace import arrays_of
 from frugalsvm.compiling.threads import ONE_THREAD, Threads
-from frugalsvm.core.metric import mapped
+from frugalsvm.core.seen_rows import mapped
 from frugalsvm.metric_learning.machine import Rows, for_each, machine_of, median_distance, values_and_slopes
 
 __all__ = ["MOST_DIRECTIONS", "agop", "average_outer_product", "leading_root"]

@@ -18,7 +18,7 @@ import numpy as np
 
 from frugalsvm.arrays.namespace import arrays_of, on_host
 from frugalsvm.compiling.threads import ONE_THREAD, Threads
-from frugalsvm.core.metric import mapped
+from frugalsvm.core.seen_rows import mapped
 from frugalsvm.metric_learning.agop import agop
 from frugalsvm.metric_learning.machine import Rows, judged, mean_losses, median_distance, some_leaves
 

@@ -28,10 +28,10 @@ from frugalsvm.arrays.namespace import arrays_of, is_torch, on_host
 from frugalsvm.arrays.slopes import radial_slope, radial_value
 from frugalsvm.compiling.threads import ONE_THREAD, Threads
 from frugalsvm.core.blocks import is_of_products, kernel_matrix
+from frugalsvm.core.factor import inverse
 from frugalsvm.core.kernels import RBF, Laplacian, kernel_block
-from frugalsvm.core.metric import mapped
+from frugalsvm.core.seen_rows import mapped
 from frugalsvm.core.slopes import slope_block, sum_weighted_differences
-from frugalsvm.core.symmetric_inverse import inverse
 
 __all__ = [
     "Judged",

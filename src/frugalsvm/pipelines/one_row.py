@@ -24,8 +24,7 @@ from frugalsvm.compiling.functions import machine_code_for
 from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.core.dense_scores import DenseScoring, new_scoring, new_vectors, refreshed, score_some
 from frugalsvm.core.expansion import Expansion
-from frugalsvm.core.metric import Directions
-from frugalsvm.core.origin import SURELY, far_limit, followed
+from frugalsvm.core.seen_rows import SURELY, Directions, far_limit, followed
 from frugalsvm.core.sources import new_source, rows_at_a_time
 from frugalsvm.core.workspace import new_workspace
 from frugalsvm.estimators.bsgd_one_class import BSGDOneClassSVM

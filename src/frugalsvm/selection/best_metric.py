@@ -15,8 +15,8 @@ from frugalsvm.arrays.namespace import arrays_of, on_host
 from frugalsvm.compiling.threads import ONE_THREAD, Threads, blas_threads
 from frugalsvm.core.blocks import is_of_products
 from frugalsvm.core.capabilities import offers
-from frugalsvm.core.metric import Metric, mapped, new_metric
 from frugalsvm.core.moments import moments_of
+from frugalsvm.core.seen_rows import Metric, mapped, new_metric
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.metric_learning.agop import MOST_DIRECTIONS
 from frugalsvm.metric_learning.candidates import (

@@ -5,8 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm.cells.choosing import STEPS, best_choice
-from frugalsvm.cells.left_out import Choice, SomeCells
+from frugalsvm.cells.choosing import STEPS, Choice, SomeCells, best_choice
 from frugalsvm.cells.solver import Examples
 from frugalsvm.selection.judging import Judgment, better_by, judged, optimism
 from frugalsvm.selection.task import CELLS, Candidate, Clock, Task, cell_work

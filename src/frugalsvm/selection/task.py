@@ -21,7 +21,7 @@ from frugalsvm.cells.tree import Tree, cells_of, grown_tree
 from frugalsvm.compiling.threads import Threads, row_blocks
 from frugalsvm.core.blocks import is_of_products
 from frugalsvm.core.kernels import KERNELS
-from frugalsvm.core.metric import mapped
+from frugalsvm.core.seen_rows import mapped
 from frugalsvm.metric_learning.machine import median_distance
 
 __all__ = [

@@ -19,8 +19,8 @@ from frugalsvm.arrays.namespace import arrays_of, is_torch, on_host
 from frugalsvm.core.blocks import is_of_products
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import kernel_block
-from frugalsvm.core.metric import mapped
 from frugalsvm.core.moments import moments_of, scale_gamma
+from frugalsvm.core.seen_rows import mapped
 from frugalsvm.metric_learning.candidates import Point
 from frugalsvm.metric_learning.machine import Rows, kernel_values, solver, squares, standardized
 
@@ -31,11 +31,11 @@ __all__ = [
     "Machines",
     "Resources",
     "choice_for",
+    "drawn_rows",
     "has_width",
     "last_rows_first",
     "most_rows",
     "resources_on",
-    "some_rows",
     "with_best_width",
 ]
 
@@ -128,7 +128,7 @@ def last_rows_first(n_rows: int, rng: np.random.Generator) -> np.ndarray:
     return np.concatenate([n_before + rng.permutation(n_rows - n_before), rng.permutation(n_before)])
 
 
-def some_rows(X: Any, targets: Any, weights: np.ndarray | None, rng: np.random.Generator, n_most: int) -> Rows:
+def drawn_rows(X: Any, targets: Any, weights: np.ndarray | None, rng: np.random.Generator, n_most: int) -> Rows:
     """Some of the rows that have a weight, in float64, as values of the first output or signs of all."""
     known = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
     n_rows = min(len(known), n_most)

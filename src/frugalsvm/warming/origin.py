@@ -26,8 +26,7 @@ class MachineCode(NamedTuple):
 
 def machine_code() -> MachineCode | None:
     """Where machine code comes from; None if functions are interpreted (``NUMBA_DISABLE_JIT``)."""
-    from frugalsvm.compiling.code_cache import code_in_wheel
-    from frugalsvm.compiling.shipped import processor_here
+    from frugalsvm.compiling.code_cache import code_in_wheel, processor_here
     from frugalsvm.core.dense_scores import score_some
 
     wheel = code_in_wheel(score_some)

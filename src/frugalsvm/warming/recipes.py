@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from frugalsvm._homes import AUTOMATIC, ESTIMATORS
-from frugalsvm.estimators.streaming import learns_streams
+from frugalsvm.estimators.automatic import learns_streams
 
 __all__ = ["KINDS", "RECIPES", "SHARED", "Kind", "Recipe", "run"]
 
@@ -117,7 +117,7 @@ def _auto(estimator: str, in_cells: str, low_rank: str, **others: Any) -> Recipe
         import numpy as np
 
         from frugalsvm.auto import KERNELS_TRIED
-        from frugalsvm.core.symmetric_inverse import inverse
+        from frugalsvm.core.factor import inverse
 
         for kernel in KERNELS_TRIED:
             _fit(in_cells, {"kernel": kernel, "cell_size": 2}, kind)

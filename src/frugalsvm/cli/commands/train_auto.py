@@ -24,7 +24,7 @@ from frugalsvm.cli.options import Request
 from frugalsvm.cli.words.data_report import tell_examined, tell_rows_left_out, tell_task
 from frugalsvm.cli.words.outcome import Outcome
 from frugalsvm.cli.words.progress import SearchProgress
-from frugalsvm.durations import parsed_seconds
+from frugalsvm.estimators.constraints import parsed_seconds
 from frugalsvm.exceptions import ManyClassesWarning
 from frugalsvm.pipelines.first_rows import Examined, examine
 from frugalsvm.pipelines.label_task import Task, task_of

@@ -16,7 +16,7 @@ from frugalsvm.cli.options import Request
 from frugalsvm.cli.words.data_report import SHOWN_BAD_LINES, counts_of, tell_end, tell_first_labels, tell_labels
 from frugalsvm.cli.words.outcome import Outcome
 from frugalsvm.core.lookahead import BLOCK_ROWS
-from frugalsvm.durations import parsed_seconds
+from frugalsvm.estimators.constraints import parsed_seconds
 from frugalsvm.pipelines.first_rows import Examined, with_label_column
 from frugalsvm.pipelines.label_task import task_of
 from frugalsvm.pipelines.prequential import CheckpointSchedule, Progress, learn_stream
