@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from support import blobs
 
 from frugalsvm import LocalSVC, LocalSVR, load, save
+from frugalsvm.cells import places
 from frugalsvm.estimators.fit_warnings import warn_if_coefficients_cancel
 from frugalsvm.exceptions import PoorFitWarning
 
