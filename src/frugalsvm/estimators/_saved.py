@@ -20,7 +20,7 @@ from frugalsvm.estimators._predictor import Predictor
 from frugalsvm.estimators.constraints import new_kernel
 from frugalsvm.lowrank.kernel_sum import KernelSum
 from frugalsvm.lowrank.own_kernel import OwnKernel
-from frugalsvm.persist.errors import ModelFileError, malformed
+from frugalsvm.persist.archive import ModelFileError, malformed
 from frugalsvm.persist.savable import FOR_PREDICTION, Saved
 from frugalsvm.persist.values import are_names, array, dict_of, integer, is_classes, is_number, or_none, part
 

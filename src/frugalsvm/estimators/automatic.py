@@ -9,12 +9,12 @@ from sklearn.base import clone, is_classifier, is_regressor
 from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.estimators.constraints import AUTO, gamma_value, is_auto
+from frugalsvm.metric_learning.machine import drawn_rows
 from frugalsvm.selection.widths import (
     LEAST_ROWS,
     N_LANDMARKS,
     Choice,
     choice_for,
-    drawn_rows,
     has_width,
     last_rows_first,
     most_rows,

@@ -33,9 +33,9 @@ from frugalsvm.core.seen_rows import (
 from frugalsvm.estimators.constraints import LEARNED
 from frugalsvm.estimators.validation import refuse_not_finite
 from frugalsvm.exceptions import warn_caller
-from frugalsvm.metric_learning.machine import Rows
+from frugalsvm.metric_learning.machine import Rows, drawn_rows
 from frugalsvm.selection.best_metric import as_usual, best_metric, spreads_of
-from frugalsvm.selection.widths import drawn_rows, resources_on
+from frugalsvm.selection.widths import resources_on
 
 __all__ = [
     "absolute_rows",

@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
+from scipy.sparse import issparse
 
 from frugalsvm.arrays.factors import invert_factors
 from frugalsvm.arrays.namespace import arrays_of, is_torch, on_host
@@ -37,6 +38,7 @@ __all__ = [
     "Judged",
     "Machine",
     "Rows",
+    "drawn_rows",
     "for_each",
     "judged",
     "kernel_values",
@@ -75,6 +77,17 @@ def standardized(targets: np.ndarray) -> np.ndarray:
         return targets
     spread = targets.std(axis=0)
     return (targets - targets.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+
+
+def drawn_rows(X: Any, targets: Any, weights: np.ndarray | None, rng: np.random.Generator, n_most: int) -> Rows:
+    """Some of the rows that have a weight, in float64, as values of the first output or signs of all."""
+    known = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
+    n_rows = min(len(known), n_most)
+    index = np.sort(rng.choice(known, n_rows, replace=False)) if n_rows < len(known) else known
+    values = on_host(X[index]) if is_torch(X) else X[index]
+    values = np.asarray(values.toarray() if issparse(values) else values, np.float64)
+    of_rows = np.ones(n_rows) if weights is None else np.asarray(weights, np.float64)[index]
+    return Rows(values, standardized(np.asarray(on_host(targets)[:, index], np.float64).T), of_rows)
 
 
 def median_distance(kernel: Any, U: Any, rng: np.random.Generator) -> float:

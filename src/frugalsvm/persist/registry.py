@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 from frugalsvm._homes import AUTOMATIC, CONFORMAL, ESTIMATORS, PIPELINES, SEARCHES
 from frugalsvm._locks import ThreadSafe
 from frugalsvm._stored import stored_as, stored_under
-from frugalsvm.persist.errors import ModelFileError, file_errors, malformed
+from frugalsvm.persist.archive import ModelFileError, file_errors, malformed
 from frugalsvm.persist.legacy import name_today
 from frugalsvm.persist.savable import (
     Saved,

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 from frugalsvm._stored import Field, Stored, fields_of, is_finite, stored_as
 from frugalsvm._version import __version__
 from frugalsvm.core.records import as_numbers
-from frugalsvm.persist.errors import ModelFileError, malformed
+from frugalsvm.persist.archive import ModelFileError, malformed
 from frugalsvm.persist.values import Check
 
 __all__ = [

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from frugalsvm.persist.errors import ModelFileError, malformed
+from frugalsvm.persist.archive import ModelFileError, malformed
 
 __all__ = [
     "PIPELINE",

@@ -13,16 +13,15 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import issparse
 
-from frugalsvm.arrays.namespace import arrays_of, is_torch, on_host
+from frugalsvm.arrays.namespace import arrays_of, is_torch
 from frugalsvm.core.blocks import is_of_products
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import kernel_block
 from frugalsvm.core.moments import moments_of, scale_gamma
 from frugalsvm.core.seen_rows import mapped
 from frugalsvm.metric_learning.candidates import Point
-from frugalsvm.metric_learning.machine import Rows, kernel_values, solver, squares, standardized
+from frugalsvm.metric_learning.machine import Rows, kernel_values, solver, squares
 
 __all__ = [
     "LEAST_ROWS",
@@ -31,7 +30,6 @@ __all__ = [
     "Machines",
     "Resources",
     "choice_for",
-    "drawn_rows",
     "has_width",
     "last_rows_first",
     "most_rows",
@@ -126,17 +124,6 @@ def last_rows_first(n_rows: int, rng: np.random.Generator) -> np.ndarray:
     """
     n_before = n_rows - _n_judges(n_rows)
     return np.concatenate([n_before + rng.permutation(n_rows - n_before), rng.permutation(n_before)])
-
-
-def drawn_rows(X: Any, targets: Any, weights: np.ndarray | None, rng: np.random.Generator, n_most: int) -> Rows:
-    """Some of the rows that have a weight, in float64, as values of the first output or signs of all."""
-    known = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
-    n_rows = min(len(known), n_most)
-    index = np.sort(rng.choice(known, n_rows, replace=False)) if n_rows < len(known) else known
-    values = on_host(X[index]) if is_torch(X) else X[index]
-    values = np.asarray(values.toarray() if issparse(values) else values, np.float64)
-    of_rows = np.ones(n_rows) if weights is None else np.asarray(weights, np.float64)[index]
-    return Rows(values, standardized(np.asarray(on_host(targets)[:, index], np.float64).T), of_rows)
 
 
 class Resources(NamedTuple):

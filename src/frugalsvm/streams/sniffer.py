@@ -20,8 +20,8 @@ from frugalsvm.streams.dialect import (
     looks_like_header,
     looks_numeric,
 )
-from frugalsvm.streams.lines import Block
 from frugalsvm.streams.number_notation import PLAIN, Notation, is_missing, number_in
+from frugalsvm.streams.reader import Block
 
 __all__ = ["Sniffed", "check_text_columns", "fields_of", "joined_end", "sniff", "width_problem"]
 

@@ -46,7 +46,7 @@ def evaluate(
             raise wrong(flag, "it needs --prequential.")
     with reported(of_model=model):
         from frugalsvm.cli.options import device_arguments
-        from frugalsvm.cli.words.data_report import tell_left_out
+        from frugalsvm.cli.words.outcome import tell_left_out
         from frugalsvm.metrics.collected import scores_for
         from frugalsvm.metrics.windows import Curve
         from frugalsvm.persist import load

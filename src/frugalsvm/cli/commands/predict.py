@@ -57,7 +57,7 @@ def predict(
         from sklearn.base import is_outlier_detector
 
         from frugalsvm.cli.options import device_arguments
-        from frugalsvm.cli.words.data_report import tell_left_out
+        from frugalsvm.cli.words.outcome import tell_left_out
         from frugalsvm.persist import load
         from frugalsvm.pipelines.model_rows import open_for
 

@@ -21,8 +21,7 @@ from frugalsvm.cli.console import tell
 from frugalsvm.cli.errors import leaving_as_it_was
 from frugalsvm.cli.io.saved_run import save_run
 from frugalsvm.cli.options import Request
-from frugalsvm.cli.words.data_report import tell_examined, tell_rows_left_out, tell_task
-from frugalsvm.cli.words.outcome import Outcome
+from frugalsvm.cli.words.outcome import Outcome, tell_examined, tell_rows_left_out, tell_task
 from frugalsvm.cli.words.progress import SearchProgress
 from frugalsvm.estimators.constraints import parsed_seconds
 from frugalsvm.exceptions import ManyClassesWarning
@@ -31,7 +30,7 @@ from frugalsvm.pipelines.label_task import Task, task_of
 from frugalsvm.pipelines.prequential import Progress
 from frugalsvm.pipelines.reading import open_data, refuse_other_labels
 from frugalsvm.selection.search import LOW_RANK
-from frugalsvm.streams.in_memory import joined_rows, read_rows
+from frugalsvm.streams.batch import joined_rows, read_rows
 from frugalsvm.words import counted, percent
 
 __all__ = ["fit_auto", "train_auto"]

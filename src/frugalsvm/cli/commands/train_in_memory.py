@@ -14,14 +14,12 @@ from frugalsvm.cli.console import Status, tell
 from frugalsvm.cli.errors import leaving_as_it_was
 from frugalsvm.cli.io.saved_run import save_run
 from frugalsvm.cli.options import Request, TrainOptions
-from frugalsvm.cli.words.data_report import tell_end, tell_examined, tell_first_labels
-from frugalsvm.cli.words.outcome import Outcome
+from frugalsvm.cli.words.outcome import Outcome, tell_end, tell_examined, tell_first_labels
 from frugalsvm.pipelines import StreamPipeline
 from frugalsvm.pipelines.first_rows import examine, prepared
 from frugalsvm.pipelines.prequential import Progress
 from frugalsvm.pipelines.reading import open_data
-from frugalsvm.streams.batch import labels_of
-from frugalsvm.streams.in_memory import joined_rows, read_rows
+from frugalsvm.streams.batch import joined_rows, labels_of, read_rows
 
 __all__ = ["fit_in_memory", "train_in_memory"]
 
