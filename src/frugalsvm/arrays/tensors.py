@@ -5,8 +5,6 @@ from functools import reduce
 from frugalsvm.core.moments import Moments, joined_moments
 from frugalsvm.core.seen_rows import Metric, Origin, mapped
 
-__all__ = ["moments_of_tensor", "relative_tensor", "tensor_in_metric"]
-
 _BLOCK_VALUES = 2**24
 
 

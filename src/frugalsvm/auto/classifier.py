@@ -25,8 +25,6 @@ from frugalsvm.estimators.parameters import estimator
 from frugalsvm.exceptions import ManyClassesWarning, warn_caller
 from frugalsvm.lowrank.losses import SquaredHinge
 
-__all__ = ["AutoSVC"]
-
 
 @estimator
 class AutoSVC(ClassifierMixin, AutoMachine):

@@ -25,25 +25,6 @@ from frugalsvm.streams.dates import DateColumn
 from frugalsvm.streams.dialect import looks_numeric
 from frugalsvm.words import percent
 
-__all__ = [
-    "FIELDS",
-    "IN_PROPORTION",
-    "ROUNDS",
-    "SCALED",
-    "SYMMETRIC",
-    "Report",
-    "as_dict",
-    "as_html",
-    "as_text",
-    "candidate_words",
-    "cv_results",
-    "machine_words",
-    "row_of",
-    "score_words",
-    "view_words",
-]
-
-
 ROUNDS = [
     "kernels and widths, on a sample",
     "the best of these, in cells",

@@ -26,8 +26,6 @@ from frugalsvm._stored import NotNegative, stored
 from frugalsvm.calibration.agreement import of_several, of_two
 from frugalsvm.calibration.spline import LARGEST_LOG, LARGEST_STEP, MEMORY, derivatives, parts_of, settled_slopes
 
-__all__ = ["PlattCalibration"]
-
 _MEMORY_OF_SLOPES = 2_000.0  # rows after which a share of 1/e of the information is left
 _MOST_INFORMATION = 50.0  # of a slope, of all rows before those at hand
 _RECENT = 200.0  # rows after which a share of 1/e of the last gradients is left

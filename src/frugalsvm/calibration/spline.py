@@ -21,17 +21,6 @@ from frugalsvm._stored import NotNegative, stored
 from frugalsvm.calibration.agreement import of_several, of_two
 from frugalsvm.compiling.threads import blas_threads
 
-__all__ = [
-    "LARGEST_LOG",
-    "LARGEST_STEP",
-    "Derivatives",
-    "SplineCalibration",
-    "derivatives",
-    "parts_of",
-    "settled_slopes",
-]
-
-
 # --- how slopes are found --------------------------------------------------------------------------------------------
 
 LARGEST_STEP = 0.5  # of the logarithm of a slope, for one batch

@@ -18,8 +18,6 @@ from frugalsvm.cells.tree import Tree
 from frugalsvm.compiling.threads import Threads
 from frugalsvm.core.capabilities import offers
 
-__all__ = ["BudgetTooSmall", "array_bytes", "exact_bytes", "trained_within"]
-
 _LEAST_ROWS = 2  # of a cell, unless its machine is constant
 _ALWAYS = 1.0  # a key above all that are drawn
 _WORD_BYTES = WORD_BITS // 8

@@ -17,17 +17,6 @@ from frugalsvm.cells.solver import Examples, solved_cells
 from frugalsvm.cells.tree import Tree, grown_tree
 from frugalsvm.compiling.threads import Threads, blas_threads
 
-__all__ = [
-    "Choice",
-    "Judge",
-    "SomeCells",
-    "best_choice",
-    "judge_in",
-    "left_out_on_device",
-    "left_out_on_threads",
-    "looked_at",
-]
-
 
 class Choice(NamedTuple):
     """What machines of one kernel differ in."""

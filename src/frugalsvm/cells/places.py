@@ -17,8 +17,6 @@ from frugalsvm.cells.solver import Cells, Examples, cell_bytes, solved_cells
 from frugalsvm.cells.tree import Tree, grown_tree
 from frugalsvm.compiling.threads import ONE_THREAD, Threads, row_blocks
 
-__all__ = ["OnDevice", "OnThreads", "Place", "left_out_scores"]
-
 _BLOCK_ROWS = 2**14
 
 

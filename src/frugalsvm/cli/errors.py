@@ -13,19 +13,6 @@ from frugalsvm.cli.console import Exit, compiling_shown, nobody_reads, tell, tel
 from frugalsvm.cli.flag_rules import TABLE, flag_named
 from frugalsvm.exceptions import Naming, Sentence
 
-__all__ = [
-    "Exit",
-    "advised",
-    "check_folder",
-    "ending_cleanly",
-    "fail",
-    "flag_for",
-    "in_flags",
-    "leaving_as_it_was",
-    "reported",
-]
-
-
 # Parameters that the library calls otherwise than the commands do.
 _FLAGS = {"n_features": "features", "C": "c", "random_state": "seed", "n_components": "budget", "coverage": "interval"}
 _NOT_OF_TRAIN = ("name", "dtype", "interval")

@@ -41,24 +41,6 @@ from frugalsvm.compiling.baselines import baselines_here
 from frugalsvm.compiling.digest import sources_digest
 from frugalsvm.compiling.notice import QUIET
 
-__all__ = [
-    "MANIFEST",
-    "Place",
-    "ShippedCode",
-    "code_folder",
-    "code_in_wheel",
-    "code_stamp",
-    "digest_of",
-    "features_here",
-    "keep_code",
-    "made_with",
-    "one_writer",
-    "piece_name",
-    "processor_here",
-    "shipped_code",
-]
-
-
 # --- code in a wheel -------------------------------------------------------------------------------------------------
 
 _FOLDER = Path(__file__).parents[1] / "_machine_code"

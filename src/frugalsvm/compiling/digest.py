@@ -3,8 +3,6 @@
 import hashlib
 from pathlib import Path
 
-__all__ = ["COMPILED_THERE", "NOT_COMPILED", "sources_digest"]
-
 # Nothing that is compiled is here, or uses what is here: changes need no new machine code.
 NOT_COMPILED = (
     "_deprecation.py",

@@ -16,8 +16,6 @@ from numba.core.serialize import dumps
 from frugalsvm.compiling.baselines import Baseline
 from frugalsvm.compiling.code_cache import MANIFEST, Place, digest_of, made_with, piece_name
 
-__all__ = ["kept_types", "pack_level", "write_manifest"]
-
 _NO_CLOSURE = hashlib.sha256(b"").hexdigest()
 
 

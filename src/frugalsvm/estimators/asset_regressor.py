@@ -20,8 +20,6 @@ from frugalsvm.lowrank.losses import Pinball, Squared
 from frugalsvm.lowrank.targets import explained, spread
 from frugalsvm.persist.values import IS_BOOL, integer, or_none, part
 
-__all__ = ["ASSETRegressor"]
-
 
 def _is_sound(model):
     """Whether outputs are what the parameters say: losses of quantiles have as many."""

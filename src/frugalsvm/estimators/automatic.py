@@ -20,9 +20,6 @@ from frugalsvm.selection.widths import (
     most_rows,
 )
 
-__all__ = ["choice_of", "chooses", "chooses_in_order", "for_stream", "learns_streams", "may_follow"]
-
-
 _LEAST_STREAM_ROWS = 1000  # of a first batch: it must be like the stream
 # Factor of the usual gamma. Where the last rows of a first batch are like none before them, nothing predicts them, and
 # the widest kernel does least harm; that says nothing of rows to come (LASVM on Covertype in order: 80.2 % for 85.2).

@@ -26,8 +26,6 @@ from frugalsvm.estimators.targets import DetectsOutliers, checked_weights
 from frugalsvm.persist.savable import Saved
 from frugalsvm.persist.values import integer, part
 
-__all__ = ["BSGDOneClassSVM"]
-
 _ROWS_AT_A_TIME = 2**13  # of a pass in random order
 
 

@@ -20,8 +20,6 @@ from frugalsvm.exceptions import ParameterError
 from frugalsvm.persist.savable import Saved
 from frugalsvm.persist.values import IS_BOOL, integer, is_positive, part
 
-__all__ = ["BSGDRegressor"]
-
 _LEARNERS = ("norma", "pegasos")
 _PINBALL_PASSES = 4
 _ADJUSTING_ROWS = 20_000  # that tell `fit` how far quantiles are off

@@ -25,40 +25,6 @@ from frugalsvm.exceptions import ParameterError
 from frugalsvm.lowrank.kernel_sum import KernelSum
 from frugalsvm.lowrank.own_kernel import OwnKernel
 
-__all__ = [
-    "AUTO",
-    "LEARNED",
-    "Constraint",
-    "budget",
-    "bytes_per_slot",
-    "check_choice",
-    "check_constraints",
-    "check_count",
-    "check_metric",
-    "check_positive",
-    "constraints",
-    "count",
-    "gamma_value",
-    "is_auto",
-    "is_path",
-    "new_kernel",
-    "non_negative",
-    "one_of",
-    "optional",
-    "or_auto",
-    "parsed_bytes",
-    "parsed_seconds",
-    "positive",
-    "share",
-    "size",
-    "slots_for_budget",
-    "strengths",
-    "threads",
-    "values_of_path",
-    "verbosity",
-]
-
-
 _UNITS = {"B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30}
 _A_SIZE = "a size such as '64KB', '1.5MB' or '800B'"
 _VARIANCE_ROWS = 2**16

@@ -15,8 +15,6 @@ from frugalsvm.exact.forgetting import Freed, erase, indices_of_ids, indices_of_
 from frugalsvm.exact.incremental import unlearn
 from frugalsvm.exact.one_vs_one import left_out_values
 
-__all__ = ["ForgetsExamples"]
-
 
 class ForgetsExamples(ReportsForgetting):
     """`unlearn`, `loo_predict` and late calibration; the rest of the estimator is in `incremental.py`."""

@@ -19,8 +19,6 @@ from frugalsvm.estimators.progress import following
 from frugalsvm.estimators.seen_rows import absolute_rows
 from frugalsvm.estimators.validation import AS_IT_IS
 
-__all__ = ["ExpansionModel", "PassParameters", "expansion_bytes"]
-
 
 @parameters
 class PassParameters:

@@ -26,8 +26,6 @@ from frugalsvm.lowrank.backends.compiled import Compiled, stored_rows
 from frugalsvm.lowrank.maps import MapPlan, n_candidates, whitening_of, width_of
 from frugalsvm.lowrank.passes import Passes
 
-__all__ = ["LANDMARKS", "FourierMap", "HasFeatureMap", "NystroemMap", "new_generator"]
-
 FEATURE_MAPS = ("nystroem", "fourier")
 LANDMARKS = ("uniform", "kmeans++", "kmeans")
 

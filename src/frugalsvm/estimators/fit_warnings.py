@@ -12,18 +12,6 @@ from frugalsvm.estimators.constraints import is_auto
 from frugalsvm.estimators.seen_rows import for_known_rows
 from frugalsvm.exceptions import PoorFitWarning, warn_caller
 
-__all__ = [
-    "warn_after_fit",
-    "warn_at_limit",
-    "warn_if_above",
-    "warn_if_coefficients_cancel",
-    "warn_if_mean_is_as_good",
-    "warn_if_out_of_scale",
-    "warn_if_poor",
-    "warn_if_poor_left_out",
-    "warn_if_units_differ",
-]
-
 _BLOCK_ROWS = 2**16
 SAMPLE = 500  # rows on which a model is looked at
 _NEARLY_ALL = 1 - 1e-6

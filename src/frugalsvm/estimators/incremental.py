@@ -26,8 +26,6 @@ from frugalsvm.exact.one_vs_one import Examples, expansion_of, learn_pairs, no_e
 from frugalsvm.exact.solver import capacity_of, new_solver, saved, solver_of
 from frugalsvm.exact.state import trimmed
 
-__all__ = ["IncrementalSVC"]
-
 MEGABYTE = 2**20
 
 

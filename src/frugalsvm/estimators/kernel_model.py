@@ -51,9 +51,6 @@ from frugalsvm.estimators.unchanged import (
 from frugalsvm.estimators.validation import AS_IT_IS, validated_rows
 from frugalsvm.exceptions import warn_caller
 
-__all__ = ["Fits", "FitsAndFollows", "KernelEstimator"]
-
-
 _LONG = 2**20  # values that threads look at side by side
 
 

@@ -9,20 +9,6 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from frugalsvm.exceptions import ParameterError
 
-__all__ = [
-    "check_classes_have_weight",
-    "check_two_classes",
-    "classes_in",
-    "column_of",
-    "distinct_labels",
-    "encoded_labels",
-    "example_weights",
-    "is_nothing",
-    "looks_continuous",
-    "refuse_dates",
-    "refuse_empty_classes",
-]
-
 _COUNTED_LABELS = 2**16
 _FIRST_LABELS = 2**12  # that may have all there are
 _MANY_VALUES = 100  # different whole numbers, beyond which they are numbers

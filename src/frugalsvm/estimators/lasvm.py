@@ -35,8 +35,6 @@ from frugalsvm.estimators.parameters import estimator, parameter
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.persist.savable import with_new_names
 
-__all__ = ["LASVMClassifier"]
-
 VARIANTS = {"lasvm": HINGE_LOSS, "g": HINGE_LOSS, "nc": RAMP_LOSS, "i": RAMP_FILTER, "full": HINGE_LOSS}
 STEP_TYPES = ("pair", "single")
 FEW = 50  # examples of a class that say where it is

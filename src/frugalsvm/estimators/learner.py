@@ -48,8 +48,6 @@ from frugalsvm.estimators.targets import robust_scale_of
 from frugalsvm.persist.savable import Saved
 from frugalsvm.persist.values import parts
 
-__all__ = ["FIRST_SLOTS", "BudgetedClassifier", "OneVsRestLearners", "SomeRows", "Survey", "begin", "with_features"]
-
 FIRST_SLOTS = 256  # room to begin with where there is no budget
 
 

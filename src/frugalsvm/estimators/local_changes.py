@@ -39,8 +39,6 @@ from frugalsvm.estimators.constraints import parsed_bytes
 from frugalsvm.estimators.forget_reports import ReportsForgetting, certificate, digest_of_cells
 from frugalsvm.estimators.unchanged import prepare_to_learn, unchanged_on_error
 
-__all__ = ["ChangesRows"]
-
 _NOTHING: Any = np.empty(0, np.int64)
 
 

@@ -26,8 +26,6 @@ from frugalsvm.estimators.constraints import is_auto, parsed_bytes
 from frugalsvm.estimators.unchanged import unchanged_on_error
 from frugalsvm.estimators.validation import refuse_sparse, validated_rows
 
-__all__ = ["Beginning", "KnownRows", "LearnsBatches", "begin_local", "has_choice", "numbers_of", "seen_by"]
-
 _SHARE = 4  # of memory: rows that were drawn, rows of a part, and those that wait to be written take one each at most
 
 

@@ -43,8 +43,6 @@ from frugalsvm.estimators.unchanged import forget_learned
 from frugalsvm.estimators.validation import AS_IT_IS, refuse_sparse, validated_rows, validated_tensor
 from frugalsvm.exceptions import ParameterError
 
-__all__ = ["LocalMachine"]
-
 _TYPES = {"float32": np.float32, "float64": np.float64}
 _USUAL_SIZE = 2048
 _SAMPLE_ROWS = 2**14  # that tell from which gamma on to search

@@ -36,8 +36,6 @@ from frugalsvm.lowrank.losses import Squared
 from frugalsvm.lowrank.targets import explained
 from frugalsvm.persist.values import IS_BOOL, array, object_of, or_none, part
 
-__all__ = ["LocalSVR"]
-
 _MOST_ROWS, _LEAST_ROWS = 2**15, 100  # that the second machine learns; with fewer, all intervals are equally wide
 _CELL_SIZE, _N_TREES = 256, 2
 _SHARE, _FEWEST_ERRORS = 20, 100  # of a budget: errors that are kept

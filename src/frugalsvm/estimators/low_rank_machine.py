@@ -48,8 +48,6 @@ from frugalsvm.lowrank.stream import nothing_yet, with_weight
 from frugalsvm.lowrank.subgradient import STEP
 from frugalsvm.lowrank.training import Data, Training, Watcher, new_training, solve_path, validation_scores
 
-__all__ = ["NEWTON_STEPS", "SOLVERS", "LowRankMachine"]
-
 SOLVERS = ("newton", "asset", "asset*")
 NEWTON_STEPS, _EPOCHS = 30, 20  # unless max_iter says otherwise
 

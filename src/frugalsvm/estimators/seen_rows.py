@@ -37,22 +37,6 @@ from frugalsvm.metric_learning.machine import Rows, drawn_rows
 from frugalsvm.selection.best_metric import as_usual, best_metric, spreads_of
 from frugalsvm.selection.widths import resources_on
 
-__all__ = [
-    "absolute_rows",
-    "are_small",
-    "check_size",
-    "check_values",
-    "first_origin",
-    "for_known_rows",
-    "importances",
-    "learns_metric",
-    "metric_for",
-    "most_rows",
-    "relative_rows",
-    "rows_in_metric",
-]
-
-
 _TENSOR_ROWS = 2**16
 _VALUES_TO_CHECK = 2**18  # about a tenth of a millisecond
 _CANCELS = 1e-4  # errors of squared distances, relative to their size, of which users should know

@@ -19,17 +19,6 @@ from frugalsvm.estimators.parameters import parameters
 from frugalsvm.lowrank.losses import Pinball
 from frugalsvm.lowrank.targets import explained
 
-__all__ = [
-    "PINBALL",
-    "DetectsOutliers",
-    "PredictsNumbers",
-    "TargetScale",
-    "checked_targets",
-    "checked_weights",
-    "robust_scale_of",
-    "scale_of",
-]
-
 # Sizes of targets that models, their files and exports have room for, in float32 as well
 _LARGEST, _SMALLEST = 1e24, 1e-24
 _NORMAL_QUARTILES = 1.35  # standard deviations between the quartiles of a normal distribution

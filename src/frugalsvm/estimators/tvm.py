@@ -27,8 +27,6 @@ from frugalsvm.exact.twins import TVM, new_twins
 from frugalsvm.persist.savable import Saved
 from frugalsvm.persist.values import parts
 
-__all__ = ["TVMClassifier"]
-
 MERGE_SPACES = ("input", "feature")
 
 

@@ -13,8 +13,6 @@ from frugalsvm.explain.columns import Columns, unscaled
 from frugalsvm.export.models import PlainModel
 from frugalsvm.pipelines import StreamPipeline
 
-__all__ = ["AUTO", "Background", "background_for", "own_rows"]
-
 AUTO = "auto"
 _ROWS = 100  # of the model, unless others are given
 _MOST_LEARNED = 1000  # of those that it has learned

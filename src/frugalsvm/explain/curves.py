@@ -16,8 +16,6 @@ from frugalsvm.explain.columns import columns_for
 from frugalsvm.explain.models import ExplainedModel, any_explained
 from frugalsvm.explain.sampling import SampledModel
 
-__all__ = ["Dependence", "partial_dependence"]
-
 _MOST_CATEGORIES = 20
 
 

@@ -11,8 +11,6 @@ from frugalsvm.estimators.constraints import check_count
 from frugalsvm.explain.columns import as_in_table, columns_for
 from frugalsvm.explain.explanation import Explanation
 
-__all__ = ["PermutationImportance", "by_name", "permutation_importance", "side_by_side"]
-
 
 class PermutationImportance(NamedTuple):
     """How much worse predictions are when the values of a column are exchanged among rows."""

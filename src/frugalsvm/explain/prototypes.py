@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from frugalsvm.estimators.constraints import check_count
 from frugalsvm.explain.models import explained
 
-__all__ = ["Prototype", "prototypes"]
-
 
 class Prototype(NamedTuple):
     """A support vector or landmark, and what it adds to a value."""

@@ -19,8 +19,6 @@ from frugalsvm.explain.importances import by_name
 from frugalsvm.explain.models import ExplainedModel, any_explained
 from frugalsvm.explain.sampling import SampledModel
 
-__all__ = ["has_exact_shares", "shapley_values", "vector_importances"]
-
 _LEAST_ROWS = 16  # for a thread
 
 

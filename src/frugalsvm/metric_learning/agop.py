@@ -18,8 +18,6 @@ from frugalsvm.compiling.threads import ONE_THREAD, Threads
 from frugalsvm.core.seen_rows import mapped
 from frugalsvm.metric_learning.machine import Rows, for_each, machine_of, median_distance, values_and_slopes
 
-__all__ = ["MOST_DIRECTIONS", "agop", "average_outer_product", "leading_root"]
-
 KEPT_TRACE, MOST_DIRECTIONS = 0.999, 64
 
 

@@ -22,20 +22,6 @@ from frugalsvm.core.seen_rows import mapped
 from frugalsvm.metric_learning.agop import agop
 from frugalsvm.metric_learning.machine import Rows, judged, mean_losses, median_distance, some_leaves
 
-__all__ = [
-    "SCHEDULE",
-    "Plan",
-    "Point",
-    "Schedule",
-    "best_start",
-    "descend",
-    "is_worth_polishing",
-    "learned_factors",
-    "next_matrix",
-    "polished",
-]
-
-
 # --- the way down ----------------------------------------------------------------------------------------------------
 
 _MOMENTS = 0.9, 0.99

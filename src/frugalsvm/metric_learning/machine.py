@@ -34,27 +34,6 @@ from frugalsvm.core.kernels import RBF, Laplacian, kernel_block
 from frugalsvm.core.seen_rows import mapped
 from frugalsvm.core.slopes import slope_block, sum_weighted_differences
 
-__all__ = [
-    "Judged",
-    "Machine",
-    "Rows",
-    "drawn_rows",
-    "for_each",
-    "judged",
-    "kernel_values",
-    "leaves",
-    "machine_of",
-    "mean_losses",
-    "median_distance",
-    "refuse_rows",
-    "solver",
-    "some_leaves",
-    "squares",
-    "standardized",
-    "values_and_slopes",
-]
-
-
 _SLOPES = {RBF: -2.0, Laplacian: -1.0}  # for kernels whose slopes are multiples of gamma and of their values
 _PAIRS = 4096  # of rows, for the median distance
 _ROUNDING = 2.0**-50  # errors of a squared distance, relative to the norms that it is made of

@@ -21,23 +21,6 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.lib import format as npy
 
-__all__ = [
-    "MAX_DIRECTORY",
-    "MAX_JSON",
-    "Archive",
-    "Buffer",
-    "Entry",
-    "ModelFileError",
-    "checked_dtype",
-    "description_of",
-    "file_errors",
-    "malformed",
-    "npy_pieces",
-    "stored_form",
-    "write_archive",
-]
-
-
 _LONGEST = 300  # characters of a reason
 
 

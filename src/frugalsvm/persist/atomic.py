@@ -10,8 +10,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["OutputLockedError", "check_writable", "locked", "previous_of", "write_atomically"]
-
 
 def previous_of(path: str | os.PathLike) -> Path:
     """Where the file before this one is kept."""

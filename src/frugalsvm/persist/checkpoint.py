@@ -9,8 +9,6 @@ from frugalsvm.persist.archive import ModelFileError
 from frugalsvm.persist.atomic import previous_of
 from frugalsvm.persist.model import read_model, save
 
-__all__ = ["Checkpoint", "load_checkpoint", "save_checkpoint"]
-
 
 class Checkpoint(NamedTuple):
     """A model with what was saved beside it, and the file that it came from."""

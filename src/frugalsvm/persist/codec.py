@@ -18,8 +18,6 @@ from frugalsvm.core.records import as_numbers
 from frugalsvm.persist.archive import ModelFileError, checked_dtype, file_errors, malformed, stored_form
 from frugalsvm.persist.registry import adapter_of, class_named, name_of_part, part_named, restored, state_of
 
-__all__ = ["MAX_DEPTH", "Decoder", "Describer", "Encoder", "plain_fields"]
-
 MAX_DEPTH = 64
 _PLAIN = (type(None), bool, int, str)
 _CSR = {"csr_array": sparse.csr_array, "csr_matrix": sparse.csr_matrix}

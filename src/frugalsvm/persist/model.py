@@ -35,8 +35,6 @@ from frugalsvm.persist.codec import Decoder, Describer, Encoder
 from frugalsvm.persist.registry import class_named
 from frugalsvm.persist.savable import parameter_names, with_new_names
 
-__all__ = ["FORMAT_VERSION", "ModelInfo", "describe", "digest_of", "load", "read_model", "save"]
-
 FORMAT_VERSION = 2  # 1: parts had the names of their modules and classes
 _FORMAT_NAME = "frugalsvm model"
 _ENTRIES = {"libraries", "metadata", "arrays", "model"}

@@ -34,11 +34,6 @@ from frugalsvm.persist.sklearn_steps import (
     refuse_unknown_steps,
 )
 
-__all__ = [
-    "HOMES", "Adapter", "adapter_of", "class_named", "name_of_part", "part_named", "register",
-    "restored", "state_of",
-]  # fmt: skip
-
 # Where classes are defined: all estimators, and classes of the edges that files hold
 HOMES = {
     **ESTIMATORS,

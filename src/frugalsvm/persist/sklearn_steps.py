@@ -11,16 +11,6 @@ from scipy.sparse import issparse
 
 from frugalsvm.persist.archive import ModelFileError, malformed
 
-__all__ = [
-    "PIPELINE",
-    "SKLEARN_CLASSES",
-    "check_mapped",
-    "check_pipeline",
-    "check_transformer",
-    "probe_rows",
-    "refuse_unknown_steps",
-]
-
 PIPELINE = "sklearn.pipeline.Pipeline"
 SKLEARN_CLASSES = (
     PIPELINE,

@@ -9,8 +9,6 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from frugalsvm._locks import ThreadSafe, exclusive, shared
 from frugalsvm.estimators.constraints import check_choice, check_count, check_positive
 
-__all__ = ["ACTIONS", "DriftDetector", "DriftWatch", "WatchesForDrift", "check_detector", "check_on_drift"]
-
 ACTIONS = ("reset", "boost")
 
 

@@ -19,9 +19,6 @@ from frugalsvm.pipelines.saved import FILLER
 from frugalsvm.pipelines.statistics import ENOUGH, sample_of
 from frugalsvm.pipelines.surprises import Surprises
 
-__all__ = ["STRATEGIES", "MissingValueFiller", "missing_counts", "prepared_numbers"]
-
-
 _BLOCK_VALUES = 2**17  # in float64 they fit into the cache of a core
 
 

@@ -9,8 +9,6 @@ from frugalsvm.estimators.labels import looks_continuous
 from frugalsvm.exceptions import Sentence, TaskError
 from frugalsvm.words import CLASSES, NOVELTIES, NUMBERS
 
-__all__ = ["Task", "many_classes", "task_of", "task_of_model", "task_words"]
-
 _SEVERAL = 20  # classes, beyond which whole numbers may be meant as numbers
 
 

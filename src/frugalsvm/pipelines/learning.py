@@ -22,8 +22,6 @@ from frugalsvm.pipelines.rows import part_of, stacked
 from frugalsvm.pipelines.watching import left_range
 from frugalsvm.pipelines.widening import widen_filler, widen_scaler, wider_rows
 
-__all__ = ["METRIC_ROWS", "NO_FEATURES", "LearningPipeline"]
-
 NO_FEATURES = np.zeros(0, np.int64)
 USUAL_ROWS = 1000
 METRIC_ROWS = 2000  # that a metric, or gamma in the order of rows, is from at least: it is that of the first for ever

@@ -35,8 +35,6 @@ from frugalsvm.persist.savable import FOR_PREDICTION
 from frugalsvm.pipelines.statistics import KNEE, softened
 from frugalsvm.pipelines.watching import bounds_of, take_one
 
-__all__ = ["RowPath", "row_path_for"]
-
 ONE_THREAD = 9000  # products so small are made by one thread anyway: no need to tell BLAS (which takes longer)
 NO_WEIGHTS = np.empty(0)
 FIRST = np.arange(1)

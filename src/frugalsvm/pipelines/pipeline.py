@@ -15,8 +15,6 @@ from frugalsvm.pipelines.learning import LearningPipeline
 from frugalsvm.pipelines.rows import LabeledRows, rows_at
 from frugalsvm.pipelines.saved import PIPELINE
 
-__all__ = ["StreamPipeline"]
-
 
 class StreamPipeline(WatchedPipeline, LearningPipeline):
     """Encoder, scaler, feature map and estimator that learn a stream together, batch by batch or row by row.

@@ -17,8 +17,6 @@ from frugalsvm.pipelines.one_row import row_path_for
 from frugalsvm.pipelines.rows import LabeledRows, check_lengths, matrix_of, part_of, split_input, stacked
 from frugalsvm.pipelines.surprises import Surprises
 
-__all__ = ["PredictingPipeline"]
-
 
 class _Preview(NamedTuple):
     """What predicts while rows are held back."""

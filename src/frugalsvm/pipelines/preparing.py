@@ -24,8 +24,6 @@ from frugalsvm.pipelines.scaler import StreamingScaler
 from frugalsvm.pipelines.surprises import Surprises
 from frugalsvm.pipelines.target_means import class_indicators
 
-__all__ = ["SCALERS", "PreparingPipeline", "new_scaler"]
-
 SCALERS = {
     "robust": StreamingScaler(),
     "soft": StreamingScaler(soft_clip=True),

@@ -25,8 +25,6 @@ from frugalsvm.pipelines.statistics import (
 )
 from frugalsvm.pipelines.watching import WatchesRanges, new_watch, watch_of_all
 
-__all__ = ["StreamingScaler"]
-
 METHODS = ("robust", "symmetric", "standard")
 ROWS_AT_A_TIME = 2**14  # rows that are scaled at a time in float64: no large temporary arrays
 _ROBUST = ("median_", "scale_", "limit_", "constant_")

@@ -29,21 +29,6 @@ from frugalsvm.core.moments import moments_of
 from frugalsvm.core.schedules import clock_of
 from frugalsvm.pipelines.statistics import ROUNDING, Statistics, standard_statistics
 
-__all__ = [
-    "RangeWatch",
-    "WatchesRanges",
-    "bounds_of",
-    "copied",
-    "end_block",
-    "followed",
-    "left_range",
-    "new_watch",
-    "take",
-    "take_one",
-    "watch_of_all",
-]
-
-
 BLOCK_LENGTHS = (100, 1000)  # at least and at most; otherwise as many as the statistics were taken from
 LARGEST_SHARE = 0.5  # of the rows of a block, beyond the limit
 LARGEST_SHARE_OF_CONSTANT = 0.1  # with another value

@@ -33,17 +33,6 @@ from frugalsvm.metric_learning.machine import Rows, for_each, kernel_values, lea
 from frugalsvm.selection.judging import Judgment, better_by, row_losses
 from frugalsvm.selection.widths import resources_on, with_best_width
 
-__all__ = [
-    "KINDS",
-    "BestMetric",
-    "as_usual",
-    "best_metric",
-    "judged_metric",
-    "kinds_of",
-    "number_of_judges",
-    "spreads_of",
-]
-
 KINDS = ("plain", "factors", "matrix")
 _JUDGE_SHARE, _MOST_JUDGES = 0.15, 2**14
 _MOST_ROWS = 2**15  # that judge, and that predict them

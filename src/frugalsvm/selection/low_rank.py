@@ -25,17 +25,6 @@ from frugalsvm.metric_learning.machine import solver, squares
 from frugalsvm.selection.rounds import Entry, Round, judged_rows
 from frugalsvm.selection.task import LOW_RANK, Candidate, Machinery, Task, divided, fit_work, largest_within
 
-__all__ = [
-    "Examples",
-    "Start",
-    "affordable_landmarks",
-    "global_start",
-    "low_rank_entries",
-    "new_problem",
-    "ridge_scores",
-]
-
-
 THRESHOLD = 1e-7  # share of the largest eigenvalue that is kept, as in estimators
 
 

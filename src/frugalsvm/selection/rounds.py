@@ -10,8 +10,6 @@ from frugalsvm.cells.solver import Examples
 from frugalsvm.selection.judging import Judgment, better_by, judged, optimism
 from frugalsvm.selection.task import CELLS, Candidate, Clock, Task, cell_work
 
-__all__ = ["Entry", "Round", "best_of", "in_order", "is_better", "judged_rows", "optimism_of"]
-
 _GROUPS = 5  # of rows, for the spread of scores
 
 

@@ -41,8 +41,6 @@ from frugalsvm.selection.task import (
 )
 from frugalsvm.selection.task import LOW_RANK as WORK_OF_LOW_RANK
 
-__all__ = ["Found", "Plan", "search"]
-
 SAMPLE, PLAIN, METRIC, COMPARED, LARGER, LOW_RANK = range(1, 7)  # rounds
 _SMALL, CELL, _LARGE = 512, 1024, 2048  # rows of cells in which candidates are compared
 _ALONE = 1536  # up to this number, rows are one sample; more are two

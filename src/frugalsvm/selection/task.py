@@ -24,28 +24,6 @@ from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.seen_rows import mapped
 from frugalsvm.metric_learning.machine import median_distance
 
-__all__ = [
-    "CELLS",
-    "FEW",
-    "LOW_RANK",
-    "Candidate",
-    "Clock",
-    "Machinery",
-    "Task",
-    "View",
-    "cell_work",
-    "divided",
-    "fit_work",
-    "gamma_for",
-    "largest_within",
-    "neighborhoods",
-    "new_view",
-    "random_order",
-    "sampled",
-    "similar_gamma",
-]
-
-
 _CENTER_ROWS = 4096
 _START_WIDTHS = {"rbf": 1.0, "laplacian": 1.0, "matern12": 0.25, "matern32": 0.5, "matern52": 0.5}
 

@@ -23,20 +23,6 @@ from frugalsvm.core.seen_rows import mapped
 from frugalsvm.metric_learning.candidates import Point
 from frugalsvm.metric_learning.machine import Rows, kernel_values, solver, squares
 
-__all__ = [
-    "LEAST_ROWS",
-    "N_LANDMARKS",
-    "Choice",
-    "Machines",
-    "Resources",
-    "choice_for",
-    "has_width",
-    "last_rows_first",
-    "most_rows",
-    "resources_on",
-    "with_best_width",
-]
-
 LEAST_ROWS = 200
 _N_FITTED, _MOST_JUDGES, _JUDGE_SHARE = 2048, 1024, 0.25
 _MOST_VALUES = 2**23  # of rows with very many features

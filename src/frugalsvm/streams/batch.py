@@ -10,26 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-__all__ = [
-    "Batch",
-    "Read",
-    "RowSampler",
-    "Sample",
-    "bytes_of",
-    "dropped",
-    "joined_rows",
-    "labels_of",
-    "read_rows",
-    "rebatched",
-    "rows_after",
-    "rows_between",
-    "rows_of",
-    "rows_taken",
-    "sample_rows",
-    "stacked",
-]
-
-
 _BYTES_OF_TEXT = 64  # roughly, for a short text
 
 

@@ -21,8 +21,6 @@ from frugalsvm.streams.reader import Block, TextReader, TextSources
 from frugalsvm.streams.row_checks import without_bad_rows
 from frugalsvm.streams.sniffer import Sniffed, check_text_columns, fields_of, joined_end, sniff, width_problem
 
-__all__ = ["DelimitedReader", "Plan", "RowBuffers", "is_utf8", "planned"]
-
 _REMEMBERED_STRINGS = 1 << 16
 _MOST_MERGED = 4  # blocks, for rows that go on in the next one
 _POINTS_AND_COMMAS = bytes.maketrans(b".,", b",.")

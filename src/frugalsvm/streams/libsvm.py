@@ -21,8 +21,6 @@ from frugalsvm.streams.parsing import parse_rows, scan_indices
 from frugalsvm.streams.reader import Block, TextReader, TextSources
 from frugalsvm.streams.row_checks import with_classes
 
-__all__ = ["LibsvmReader"]
-
 # Files up to this size are read through once for the number of features; of larger ones the first lines decide.
 _SCANNED_BYTES = 1 << 26
 _MOST_FEATURES = 2**31 - 1

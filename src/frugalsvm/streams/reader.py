@@ -18,9 +18,6 @@ from frugalsvm.streams.columns import Layout
 from frugalsvm.streams.parsing import pass_rows
 from frugalsvm.streams.source import Opened, Source
 
-__all__ = ["BLOCK_BYTES", "Block", "Reader", "TextReader", "TextSources"]
-
-
 BLOCK_BYTES = 1 << 18
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")  # marks of byte order
 # Long lines can be right (a million features); without a limit, a file without line ends would be read into memory.

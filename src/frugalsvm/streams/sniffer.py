@@ -23,8 +23,6 @@ from frugalsvm.streams.dialect import (
 from frugalsvm.streams.number_notation import PLAIN, Notation, is_missing, number_in
 from frugalsvm.streams.reader import Block
 
-__all__ = ["Sniffed", "check_text_columns", "fields_of", "joined_end", "sniff", "width_problem"]
-
 # For the kinds of columns: as many lines as have about this many fields, but some at least.
 _FIELDS_LOOKED_AT = 10_000
 _LEAST_LINES = 20

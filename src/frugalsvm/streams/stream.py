@@ -21,8 +21,6 @@ from frugalsvm.streams.numpy_files import NpyReader, NpzReader
 from frugalsvm.streams.reader import Reader, TextSources
 from frugalsvm.streams.tables import TableReader
 
-__all__ = ["FORMATS", "Stream", "open_stream"]
-
 
 class Stream:
     """Batches of rows from a source; made by `open_stream`.

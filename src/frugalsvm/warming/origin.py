@@ -3,8 +3,6 @@
 import os
 from typing import NamedTuple
 
-__all__ = ["MachineCode", "kept_in", "machine_code"]
-
 
 class MachineCode(NamedTuple):
     """Where machine code is looked for: in the wheel, then on disk; the rest is compiled."""

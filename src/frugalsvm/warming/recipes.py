@@ -14,8 +14,6 @@ from typing import Any, NamedTuple
 from frugalsvm._homes import AUTOMATIC, ESTIMATORS
 from frugalsvm.estimators.automatic import learns_streams
 
-__all__ = ["KINDS", "RECIPES", "SHARED", "Kind", "Recipe", "run"]
-
 N_ROWS = 16
 ROWS_THAT_FILL = 200  # more than an exact solver has room for at first
 N_FEATURES = (3, 24)  # few, many

@@ -25,8 +25,6 @@ from pathlib import Path
 
 from frugalsvm.compiling.baselines import Baseline, baselines_here
 
-__all__ = ["main", "platform_wheel"]
-
 _FOLDER = "frugalsvm/_machine_code"
 _MOST_MEGABYTES = 40.0
 

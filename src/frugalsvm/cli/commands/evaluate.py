@@ -9,8 +9,6 @@ import typer
 from frugalsvm.cli.errors import check_folder, reported
 from frugalsvm.cli.flags import READ_ROWS, Device, Json, ModelFile, data_options, with_flags, wrong
 
-__all__ = ["evaluate"]
-
 _WINDOW_ROWS = 1000
 
 

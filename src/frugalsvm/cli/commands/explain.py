@@ -8,8 +8,6 @@ import typer
 from frugalsvm.cli.errors import check_folder, reported
 from frugalsvm.cli.flags import READ_ROWS, Json, ModelFile, data_options, with_flags
 
-__all__ = ["explain"]
-
 _EXACT_ROWS, _SAMPLED_ROWS, _PERMUTATIONS = 1000, 50, 4
 
 

@@ -12,8 +12,6 @@ import typer
 from frugalsvm.cli.errors import reported
 from frugalsvm.cli.flags import READ_ROWS, Device, ModelFile, data_options, with_flags, wrong
 
-__all__ = ["predict"]
-
 _WOULD_SHIFT = re.compile('^"|[\t\n\r]')  # what begins or ends a field for readers of tab-separated text
 
 

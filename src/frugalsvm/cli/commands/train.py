@@ -18,7 +18,6 @@ from frugalsvm.cli.options import Request, TrainOptions
 if TYPE_CHECKING:
     from frugalsvm.pipelines.reading import DataOptions
 
-__all__ = ["train"]
 
 # The function of each driver, in the module of its name
 _DRIVERS = {"dask": "train_dask", "auto": "train_auto", "device": "train_in_memory", "stream": "train_stream"}

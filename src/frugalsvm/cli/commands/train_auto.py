@@ -33,8 +33,6 @@ from frugalsvm.selection.search import LOW_RANK
 from frugalsvm.streams.batch import joined_rows, read_rows
 from frugalsvm.words import counted, percent
 
-__all__ = ["fit_auto", "train_auto"]
-
 _MEMORY_SHARE = 0.15  # of the memory of the machine that rows may take: they are copied, scaled and sampled
 _DENSE = 0.25  # share of values that are not zero, from which on rows are not sparse
 _LEAST_SECONDS = 1.0

@@ -10,8 +10,6 @@ from frugalsvm.cli.errors import in_flags, leaving_as_it_was
 from frugalsvm.cli.options import Request, TrainOptions
 from frugalsvm.cli.words.outcome import Outcome
 
-__all__ = ["train_dask"]
-
 _ANOMALIES = 0.01  # share of rows, if --nu is not given
 _LOOPBACK = "127.0.0.1"  # workers on this machine, and their dashboard, are for this machine only
 _TLS = ("ca", "cert", "key")  # PEM files: who signed the certificates, the certificate of this client, and its key

@@ -21,8 +21,6 @@ from frugalsvm.pipelines.prequential import Progress
 from frugalsvm.pipelines.reading import open_data
 from frugalsvm.streams.batch import joined_rows, labels_of, read_rows
 
-__all__ = ["fit_in_memory", "train_in_memory"]
-
 _PATH = [0.1, 1.0, 10.0, 100.0]  # values of C, if none is given: validation rows of all rows tell the best
 _FIRST_BATCHES = 2  # that tell whether to scale
 _MEMORY_SHARE = 0.4  # of the memory of the machine that rows may take: they are copied once

@@ -26,8 +26,6 @@ from frugalsvm.streams import StreamError
 from frugalsvm.streams.batch import RowSampler, rows_after
 from frugalsvm.streams.fingerprint import ChangedDataError, Fingerprint, rows_that_are
 
-__all__ = ["checkpoint_schedule", "train_stream"]
-
 _IF_CHANGED = (
     "restore it, begin again without --resume, or say --changed-data to continue from the same row with the rows as "
     "they are now"

@@ -17,7 +17,6 @@ from frugalsvm.cli.options import TrainOptions
 if TYPE_CHECKING:
     from frugalsvm.pipelines.reading import DataOptions
 
-__all__ = ["tune"]
 
 _OF_ONE_MODEL = ("budget", "kernel", "metric")
 _BUDGET = 500

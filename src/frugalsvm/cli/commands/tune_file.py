@@ -17,8 +17,6 @@ from frugalsvm.pipelines.reading import DataOptions, open_data, refuse_other_lab
 from frugalsvm.streams.batch import Sample, labels_of, rows_taken, sample_rows
 from frugalsvm.words import counted
 
-__all__ = ["tune_file"]
-
 _MOST_ROWS_OF_LASVM = 100_000  # of a file, beyond which it takes hours
 _KERNELS = ("rbf", "laplacian")  # of low-rank machines
 _SEVERAL_PASSES, _PASSES = ("bsgd",), 5  # algorithms that learn from more than one

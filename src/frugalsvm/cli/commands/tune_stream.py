@@ -17,8 +17,6 @@ from frugalsvm.pipelines.prequential import learn_stream
 from frugalsvm.pipelines.reading import DataOptions
 from frugalsvm.words import counted, percent
 
-__all__ = ["tune_stream"]
-
 _COLUMNS = ("kernel", "gamma", "alpha", "C", "budget")
 _SHOWN = 9  # candidates in the table
 

@@ -18,8 +18,6 @@ from frugalsvm.streams.reader import Block
 from frugalsvm.streams.row_checks import are_classes, why_no_class
 from frugalsvm.streams.sniffer import sniff
 
-__all__ = ["Table", "read_table"]
-
 _READERS = {".parquet": "read_parquet", ".pq": "read_parquet", ".csv": "read_csv", ".tsv": "read_csv"}
 _SNIFFED_BYTES = "64 kiB"
 

@@ -13,8 +13,6 @@ from frugalsvm.pipelines.prequential import Progress
 from frugalsvm.pipelines.reading import BATCH_ROWS, DataOptions, Opened, name_features, open_data, reading_for
 from frugalsvm.streams.pipes import grouped, pipe_for
 
-__all__ = ["StreamRun"]
-
 
 class StreamRun:
     """What training and tuning on a stream have in common; ``task`` is None where the labels are to decide it."""

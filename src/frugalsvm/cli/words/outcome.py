@@ -17,27 +17,6 @@ from frugalsvm.pipelines.reading import FIRST_ROWS, DataOptions, Opened
 from frugalsvm.streams.columns import LABEL_NAMES
 from frugalsvm.words import counted, coverage_words
 
-__all__ = [
-    "SHOWN_BAD_LINES",
-    "Outcome",
-    "TuneOutcome",
-    "counts_of",
-    "flag_words",
-    "left_out_words",
-    "print_tuned",
-    "skipped_words",
-    "tell_end",
-    "tell_examined",
-    "tell_first_labels",
-    "tell_labels",
-    "tell_left_out",
-    "tell_outcome",
-    "tell_rows_left_out",
-    "tell_skipped",
-    "tell_task",
-]
-
-
 SHOWN_BAD_LINES = 3
 
 
