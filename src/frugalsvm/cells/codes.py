@@ -22,8 +22,6 @@ from frugalsvm.compiling.functions import compiled, entry, inlined
 from frugalsvm.core.kernels import pairing_of
 from frugalsvm.core.pairing import row_norm
 
-__all__ = ["COEF_BITS", "CodedCells", "bits_of_row", "column_grids", "expanded", "put_code", "row_bits", "words_for"]
-
 WORD_BITS = 64
 COEF_BITS = 8  # of a coefficient
 _VALUE_BITS = 8  # of a value, at most

@@ -45,8 +45,6 @@ from frugalsvm.core.factor import (
 from frugalsvm.core.kernels import pairing_of, self_value, values_in_row
 from frugalsvm.core.pairing import block_pairs, row_norm
 
-__all__ = ["landmark_bytes", "solve_landmarks"]
-
 _JITTER = 1e-10  # of K(z, z), added where landmarks may be the same
 _MORE = 100.0  # times as much, where that is not enough
 # Of K(z, z)^2 times the weight of all rows: errors of codes of 8 bits, some of which others make up for

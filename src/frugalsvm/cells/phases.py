@@ -19,22 +19,6 @@ from frugalsvm.core.sweep import (
     n_stage_parts,
 )
 
-__all__ = [
-    "AFTER",
-    "BEFORE",
-    "BLOCK_ROWS",
-    "LARGEST_RESIDUAL",
-    "PADDING",
-    "PANEL_ROWS",
-    "SWEEP_BLOCK",
-    "do_part",
-    "gather_rows",
-    "has_mean_only",
-    "padded_size",
-    "parts_of_phase",
-    "take_mean",
-]
-
 # Root mean square residual, of right sides of about 1, from which on a cell is solved again in float64. So it is where
 # kernel values of rows that are nearly the same have larger errors than the regularization can even out.
 LARGEST_RESIDUAL = 1e-3

@@ -18,8 +18,6 @@ from frugalsvm.core.fastmath import weighted_sums
 from frugalsvm.core.kernels import kernel_row, pairing_of
 from frugalsvm.core.pairing import block_pairs, row_norm
 
-__all__ = ["in_parts", "load_rows", "new_storage", "scores"]
-
 _LEAST_ROWS, _MOST_ROWS = 256, 2048  # of one cell that a thread takes at a time
 
 

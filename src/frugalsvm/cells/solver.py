@@ -51,25 +51,6 @@ from frugalsvm.core.capabilities import offers
 from frugalsvm.core.factor import Library, library_for, new_integers
 from frugalsvm.core.sweep import n_blocks_of
 
-__all__ = [
-    "FACTOR",
-    "MORE",
-    "NOTHING",
-    "WAIT",
-    "Cells",
-    "Examples",
-    "Room",
-    "System",
-    "begin_cell",
-    "capacity_for",
-    "cell_bytes",
-    "new_room",
-    "new_system",
-    "solve_some",
-    "solved_cells",
-]
-
-
 # --- the system of one cell ------------------------------------------------------------------------------------------
 
 NOTHING, MORE, WAIT = range(3)  # what is left for a thread
