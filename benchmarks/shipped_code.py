@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from frugalsvm.compiling.baselines import baselines_here
-from frugalsvm.compiling.shipped import features_here
+from frugalsvm.compiling.code_cache import features_here
 
 NATIVE = "native"
 # Name: estimator, its settings, rows, features, classes (0 for numbers)

@@ -29,7 +29,7 @@ from scipy.sparse import csr_matrix
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils import get_tags
 
-from frugalsvm.estimators.streaming import learns_streams
+from frugalsvm.estimators.automatic import learns_streams
 from frugalsvm.persist import load, save
 
 __all__ = [

@@ -4,7 +4,10 @@ Errors name parameters as fields, not in their words alone: Python says ``n_feat
 ``--features 3``.
 """
 
+import sys
+import warnings
 from collections.abc import Callable
+from pathlib import Path
 from string import Formatter
 from typing import Any
 
@@ -17,6 +20,8 @@ __all__ = [
     "TaskError",
     "UnknownValuesWarning",
 ]
+
+_PACKAGE = str(Path(__file__).parent)
 
 # How an interface writes a parameter and its value (None: the name alone); None if it has no such parameter.
 Naming = Callable[[str, Any], str | None]
@@ -134,3 +139,11 @@ class PoorFitWarning(UserWarning):
 
 class UnknownValuesWarning(UserWarning):
     """Rows to predict have categories that training has not seen, or lack values of which training had all."""
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """A warning that points at the first caller outside of this package."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)

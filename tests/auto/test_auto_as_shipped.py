@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from frugalsvm import AutoSVC, AutoSVR
-from frugalsvm.selection.work import Clock
+from frugalsvm.selection.task import Clock
 
 KERNELS = {"rbf", "laplacian", "matern12", "matern32"}
 

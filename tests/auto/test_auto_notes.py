@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from frugalsvm import AutoSVC, LocalSVC, load, save
-from frugalsvm.auto._notes import left_out, notes_on
+from frugalsvm.auto.report import left_out, notes_on
 from frugalsvm.auto.tables import as_input, encoder_for, layout_of
 from frugalsvm.pipelines import MissingValueFiller, StreamPipeline
 

@@ -7,9 +7,9 @@ from sklearn.base import clone
 from frugalsvm import LocalSVC, LocalSVR, load, save
 from frugalsvm.cells.budget import array_bytes, exact_bytes, trained_within
 from frugalsvm.cells.codes import column_grids
+from frugalsvm.cells.places import OnThreads
 from frugalsvm.cells.scores import scores
 from frugalsvm.cells.solver import Examples
-from frugalsvm.cells.training import grown_trees
 from frugalsvm.compiling.threads import ONE_THREAD, Threads
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.exceptions import ParameterError
@@ -29,7 +29,7 @@ def problem(dtype=np.float64, n=200, weighted=True):
 
 def train(examples, kernel, share, n_trees=1, threads=ONE_THREAD, ridge=RIDGE):
     """Cells in a share of the bytes of all rows, and leave-one-out scores."""
-    trees = grown_trees(examples.rows, SIZE, n_trees, np.random.default_rng(0), ONE_THREAD)
+    trees = OnThreads(ONE_THREAD).grown(examples, SIZE, n_trees, np.random.default_rng(0))
     budget = int(share * exact_bytes(examples, trees))
     cells, left_out = trained_within(kernel, examples, trees, SIZE, ridge, budget, MEMORY, threads)
     assert sum(map(array_bytes, cells)) <= budget
@@ -107,7 +107,7 @@ def test_columns_with_equal_spaces_are_exact_and_constant_ones_cost_nothing():
 
 def test_many_budgets_are_kept():
     examples, kernel = problem(np.float32), KERNELS["matern12"](gamma=GAMMA)
-    trees = grown_trees(examples.rows, SIZE, 2, np.random.default_rng(0), ONE_THREAD)
+    trees = OnThreads(ONE_THREAD).grown(examples, SIZE, 2, np.random.default_rng(0))
     for budget in range(1111, exact_bytes(examples, trees), 777):
         cells, left_out = trained_within(kernel, examples, trees, SIZE, RIDGE, budget, MEMORY, ONE_THREAD)
         n_kept = sum(each.tree.starts[-1] for each in cells)
@@ -195,7 +195,7 @@ def test_a_budget_that_is_too_small_is_refused_with_the_least_that_works():
 
 def test_memory_limits_what_landmarks_need():
     examples, kernel = problem(), KERNELS["matern12"](gamma=GAMMA)
-    trees = grown_trees(examples.rows, SIZE, 1, np.random.default_rng(0), ONE_THREAD)
+    trees = OnThreads(ONE_THREAD).grown(examples, SIZE, 1, np.random.default_rng(0))
     with pytest.raises(ValueError, match="raise memory, or lower cell_size or budget"):
         trained_within(kernel, examples, trees, SIZE, RIDGE, 5000, 1000, ONE_THREAD)
 

@@ -5,10 +5,9 @@ import threading
 import numpy as np
 import pytest
 
-from frugalsvm.cells import system
+from frugalsvm.cells.places import OnThreads
 from frugalsvm.cells.scores import scores
-from frugalsvm.cells.solver import Examples, solved_cells
-from frugalsvm.cells.training import grown_trees, trained
+from frugalsvm.cells.solver import Examples, cell_bytes, new_system, solve_some, solved_cells
 from frugalsvm.cells.tree import grown_tree
 from frugalsvm.compiling.threads import ONE_THREAD, Threads
 from frugalsvm.core.kernels import KERNELS
@@ -65,8 +64,8 @@ def test_kernels_that_are_not_of_differences():
 
 def test_scores_are_those_of_the_cell_of_a_row():
     examples, kernel = problem(), KERNELS["matern12"](gamma=GAMMA)
-    trees = grown_trees(examples.rows, SIZE, 2, np.random.default_rng(0), ONE_THREAD)
-    cells, _ = trained(kernel, examples, trees, SIZE, RIDGE, ONE_THREAD)
+    trees = OnThreads(ONE_THREAD).grown(examples, SIZE, 2, np.random.default_rng(0))
+    cells, _ = OnThreads(ONE_THREAD).trained(kernel, examples, trees, SIZE, RIDGE)
     expected = np.zeros((len(examples.rows), 2))
     for each in cells:
         for cell in range(each.tree.n_cells):
@@ -80,8 +79,8 @@ def test_scores_are_those_of_the_cell_of_a_row():
 
 def test_several_trees_leave_a_row_out_of_all():
     examples, kernel = problem(), KERNELS["matern12"](gamma=GAMMA)
-    trees = grown_trees(examples.rows, SIZE, 2, np.random.default_rng(0), ONE_THREAD)
-    _, left_out = trained(kernel, examples, trees, SIZE, RIDGE, ONE_THREAD)
+    trees = OnThreads(ONE_THREAD).grown(examples, SIZE, 2, np.random.default_rng(0))
+    _, left_out = OnThreads(ONE_THREAD).trained(kernel, examples, trees, SIZE, RIDGE)
     expected = np.zeros_like(left_out)
     for tree in trees:
         for cell in range(tree.n_cells):
@@ -188,14 +187,14 @@ def test_threads_share_several_cells(monkeypatch):
 def test_memory_limits_what_is_solved_at_a_time(monkeypatch):
     made = []
 
-    def new_system(*sizes, **options):
+    def noted_system(*sizes, **options):
         made.append(sizes)
-        return system.new_system(*sizes, **options)
+        return new_system(*sizes, **options)
 
-    monkeypatch.setattr("frugalsvm.cells.solver.new_system", new_system)
+    monkeypatch.setattr("frugalsvm.cells.solver.new_system", noted_system)
     examples, kernel = problem(np.float32, weighted=False), KERNELS["rbf"](gamma=0.01)
     tree = grown_tree(examples.rows, SIZE, np.random.default_rng(0))
-    needed = system.cell_bytes(int(tree.sizes.max()), 3, 2, np.float32)
+    needed = cell_bytes(int(tree.sizes.max()), 3, 2, np.float32)
     # Far below the rounding errors of float32: there is no room for float64, so that there is more regularization.
     errors = np.zeros(examples.targets.shape)
     solved_cells(kernel, examples, tree, SIZE, 1e-7, errors, Threads(3), memory=1.5 * needed)
@@ -209,15 +208,15 @@ def test_an_interrupt_in_one_thread_ends_all(monkeypatch):
     """Those that wait for parts of the interrupted one, too."""
     examples, lock, calls = problem(n=LARGE), threading.Lock(), []
 
-    def solve_some(*arguments):
+    def solve_or_interrupt(*arguments):
         with lock:
             calls.append(threading.get_ident())
             is_second = len(calls) == 2
         if is_second:
             raise KeyboardInterrupt
-        return system.solve_some(*arguments)
+        return solve_some(*arguments)
 
-    monkeypatch.setattr("frugalsvm.cells.solver.solve_some", solve_some)
+    monkeypatch.setattr("frugalsvm.cells.solver.solve_some", solve_or_interrupt)
     monkeypatch.setattr("frugalsvm.cells.solver._AT_A_TIME", 10)
     with pytest.raises(KeyboardInterrupt):
         solve(examples, KERNELS["matern12"](gamma=GAMMA), size=LARGE, threads=Threads(3))

@@ -7,15 +7,16 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from frugalsvm.auto.report import as_dict, tried_rows
+from frugalsvm.auto.report import as_dict
 from frugalsvm.cli.app import app
 from frugalsvm.cli.commands.train import _default_algorithm
+from frugalsvm.cli.commands.train_auto import tried_rows
 from frugalsvm.cli.words.progress import SearchProgress
 from frugalsvm.datasets import make_checkerboard
 from frugalsvm.persist import load
 from frugalsvm.pipelines.label_task import task_of
 from frugalsvm.pipelines.reading import DataOptions
-from frugalsvm.streams import in_memory
+from frugalsvm.streams import batch
 
 
 def invoke(*arguments, code=0, data=None):
@@ -123,7 +124,7 @@ def test_the_round_that_decides_comes_first():
 
 
 def test_more_rows_than_there_is_memory_for(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(in_memory, "_most_bytes", lambda share: 100)
+    monkeypatch.setattr(batch, "_most_bytes", lambda share: 100)
     output = tmp_path / "m.frugal"
     said = invoke("train", folder / "board.csv", "-o", output).stderr
     assert "bsgd learns it instead" in said

@@ -14,7 +14,7 @@ from frugalsvm.arrays import namespace as device_arrays
 from frugalsvm.cli.app import app
 from frugalsvm.datasets import make_checkerboard
 from frugalsvm.installation import EXTRAS
-from frugalsvm.streams import in_memory
+from frugalsvm.streams import batch
 
 ASSET = ["-a", "asset", "--budget", "100", "--quiet"]
 
@@ -111,7 +111,7 @@ class TestTrain:
         assert accuracy(output, folder / "test.libsvm") > 0.95
 
     def test_more_rows_than_memory_holds(self, folder, tmp_path, monkeypatch):
-        monkeypatch.setattr(in_memory, "_most_bytes", lambda share: 1000)
+        monkeypatch.setattr(batch, "_most_bytes", lambda share: 1000)
         output = tmp_path / "model.frugal"
         said = invoke("train", folder / "train.libsvm", *ASSET, "--device", "cpu", "-o", output, code=3)
         assert "more rows than memory can hold" in said

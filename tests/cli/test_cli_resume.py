@@ -13,8 +13,7 @@ from frugalsvm.cli.app import app
 from frugalsvm.cli.commands import train_stream
 from frugalsvm.cli.io import saved_run
 from frugalsvm.persist import describe, load, save
-from frugalsvm.persist.atomic import previous_of
-from frugalsvm.persist.locking import locked
+from frugalsvm.persist.atomic import locked, previous_of
 from frugalsvm.streams import open_stream
 from frugalsvm.streams.fingerprint import Fingerprint
 

@@ -13,8 +13,7 @@ from frugalsvm.cli.commands import tune_file
 from frugalsvm.datasets import make_checkerboard
 from frugalsvm.persist import describe, load
 from frugalsvm.pipelines.prequential import learn_stream
-from frugalsvm.streams.batch import Batch
-from frugalsvm.streams.in_memory import sample_rows
+from frugalsvm.streams.batch import Batch, sample_rows
 
 
 def invoke(*arguments, code=0, data=None):

@@ -10,8 +10,7 @@ from typer.testing import CliRunner
 from frugalsvm.cli import console
 from frugalsvm.cli.app import app
 from frugalsvm.cli.console import compiling_shown
-from frugalsvm.cli.errors import Exit, reported
-from frugalsvm.cli.words.wording import in_flags
+from frugalsvm.cli.errors import Exit, in_flags, reported
 from frugalsvm.compiling import notice
 from frugalsvm.streams import StreamError, open_stream
 

@@ -6,10 +6,10 @@ import os
 import pytest
 from package_copy import copied_package, python, train
 
-from frugalsvm.compiling import shipped
+from frugalsvm.compiling import code_cache
 from frugalsvm.compiling.baselines import BASELINES, Baseline, baselines_here
+from frugalsvm.compiling.code_cache import MANIFEST, ShippedCode, features_here, made_with, shipped_code
 from frugalsvm.compiling.functions import INTERPRETED
-from frugalsvm.compiling.shipped import MANIFEST, ShippedCode, features_here, made_with, shipped_code
 
 pytestmark = pytest.mark.skipif(INTERPRETED, reason="nothing is compiled")
 
@@ -93,13 +93,13 @@ def folder(tmp_path):
 def processor(monkeypatch):
     """A processor with some features, for which there are two levels."""
     levels = (Baseline("new", "", "", frozenset({"a", "b"})), Baseline("old", "", "", frozenset({"a"})))
-    monkeypatch.setattr(shipped, "baselines_here", lambda: levels)
-    monkeypatch.setattr(shipped.numba.config, "CPU_NAME", None)  # as where nothing asks for a processor
-    monkeypatch.setattr(shipped.numba.config, "CPU_FEATURES", None)
+    monkeypatch.setattr(code_cache, "baselines_here", lambda: levels)
+    monkeypatch.setattr(code_cache.numba.config, "CPU_NAME", None)  # as where nothing asks for a processor
+    monkeypatch.setattr(code_cache.numba.config, "CPU_FEATURES", None)
     shipped_code.cache_clear()
 
     def has(*features):
-        monkeypatch.setattr(shipped, "features_here", lambda: set(features))
+        monkeypatch.setattr(code_cache, "features_here", lambda: set(features))
 
     has("a", "b", "c")
     return has
@@ -133,7 +133,7 @@ def test_other_sources_or_options_do_not_match(folder, processor):
 
 
 def test_who_asks_numba_for_a_processor_gets_code_for_it(folder, processor, monkeypatch):
-    monkeypatch.setattr(shipped.numba.config, "CPU_NAME", "generic")
+    monkeypatch.setattr(code_cache.numba.config, "CPU_NAME", "generic")
     code = shipped_code(STAMP, folder)
     assert code.level is None
     assert "NUMBA_CPU_NAME" in code.why_not
@@ -164,7 +164,7 @@ def test_without_machine_code_there_is_nothing_to_say(tmp_path):
 
 
 def test_many_missing_features_are_not_all_named(folder, monkeypatch, processor):
-    monkeypatch.setattr(shipped, "baselines_here", lambda: (Baseline("new", "", "", frozenset("abcdef")),))
+    monkeypatch.setattr(code_cache, "baselines_here", lambda: (Baseline("new", "", "", frozenset("abcdef")),))
     processor()
     assert shipped_code(STAMP, folder).why_not.endswith("this processor has no a, b, c, ...")
 
@@ -182,7 +182,7 @@ def test_functions_from_elsewhere_are_not_looked_for():
 def test_sources_have_no_machine_code():
     """What is edited, and editable installations, never meet code of a wheel: it is not in the repository."""
     ignored = os.path.join("src", "frugalsvm", "_machine_code")
-    root = shipped._FOLDER.parent.parent.parent
+    root = code_cache._FOLDER.parent.parent.parent
     if (root / "pyproject.toml").exists():  # not an installed package
         assert not (root / ignored).exists()
 

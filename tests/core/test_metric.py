@@ -5,8 +5,8 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from frugalsvm.compiling.threads import Threads
-from frugalsvm.core import metric as module
-from frugalsvm.core.metric import Directions, Factors, in_metric, new_metric, out_of_metric
+from frugalsvm.core import seen_rows as module
+from frugalsvm.core.seen_rows import Directions, Factors, in_metric, new_metric, out_of_metric
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(50, 4)) + 1e4

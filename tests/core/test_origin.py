@@ -12,7 +12,7 @@ from frugalsvm.core.capabilities import offers
 from frugalsvm.core.expansion import exact_kernel, moved_rows, new_expansion
 from frugalsvm.core.kernels import RBF, Linear, Poly
 from frugalsvm.core.moments import joined_moments, moments_of
-from frugalsvm.core.origin import (
+from frugalsvm.core.seen_rows import (
     FAR_ROWS,
     cancellation,
     followed,

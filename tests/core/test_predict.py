@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from frugalsvm.core.dense_scores import UnfitRowsError, largest_size
+from frugalsvm.core.dense_scores import UnfitRowsError
 from frugalsvm.core.expansion import new_expansion
 from frugalsvm.core.fastmath import magnitude_bits
 from frugalsvm.core.kernels import RBF
 from frugalsvm.core.predict import decision_values
+from frugalsvm.core.seen_rows import largest_size
 
 
 def model(n_features, dtype):

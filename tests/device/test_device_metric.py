@@ -6,10 +6,8 @@ import pytest
 from frugalsvm.arrays.namespace import arrays_of
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.metric_learning.agop import average_outer_product
-from frugalsvm.metric_learning.candidates import Schedule
-from frugalsvm.metric_learning.descent import Plan
-from frugalsvm.metric_learning.leave_one_out import judged, mean_losses
-from frugalsvm.metric_learning.machine import Rows
+from frugalsvm.metric_learning.candidates import Plan, Schedule
+from frugalsvm.metric_learning.machine import Rows, judged, mean_losses
 from frugalsvm.selection.best_metric import best_metric
 
 EUCLIDEAN = ("rbf", "matern12", "matern32", "matern52")

@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 from support import Setting, assert_same_estimator, blobs
 
 from frugalsvm import BSGDClassifier
-from frugalsvm.estimators.parameter_values import slots_for_budget
+from frugalsvm.estimators.constraints import slots_for_budget
 
 
 def new_model(*args, **kwargs):

@@ -12,8 +12,8 @@ from sklearn.base import clone
 
 from frugalsvm import LocalSVC, LocalSVR, load, save
 from frugalsvm.cells.changes.structure import NO_LEVEL, levels_of
+from frugalsvm.cells.places import OnThreads
 from frugalsvm.cells.solver import Examples
-from frugalsvm.cells.training import trained
 from frugalsvm.cells.tree import cells_of
 from frugalsvm.compiling.threads import ONE_THREAD
 from frugalsvm.estimators._learned_rows import room_of
@@ -133,8 +133,8 @@ def trained_again(model, X, y, weights=None):
         starts = np.concatenate([[0], np.cumsum(np.bincount(found, minlength=cells.tree.n_cells))])
         trees.append(cells.tree._replace(members=np.argsort(found, kind="stable"), starts=starts))
     same._rows = rows
-    same._cells, left_out = trained(
-        model._kernel, Examples(rows, targets, weights), trees, model.cell_size_, 1.0 / model.C_, ONE_THREAD
+    same._cells, left_out = OnThreads(ONE_THREAD).trained(
+        model._kernel, Examples(rows, targets, weights), trees, model.cell_size_, 1.0 / model.C_
     )
     same.take_left_out(left_out, targets, weights if len(weights) else None)
     return same

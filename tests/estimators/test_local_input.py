@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from support import blobs
 
 from frugalsvm import LocalSVC, LocalSVR, load, save
-from frugalsvm.cells import training
+from frugalsvm.cells import places
 from frugalsvm.estimators.fit_warnings import warn_if_coefficients_cancel
 from frugalsvm.exceptions import PoorFitWarning
 
@@ -230,7 +230,7 @@ def test_ctrl_c_leaves_the_model_that_was_there(model, n_jobs, monkeypatch):
     def interrupt(count, number):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(training._Count, "reach", interrupt)
+    monkeypatch.setattr(places._Count, "reach", interrupt)
     with pytest.raises(KeyboardInterrupt):
         found.fit(X[:, ::-1], Y)
     np.testing.assert_array_equal(values(found, X), before)

@@ -16,7 +16,7 @@ from frugalsvm import (
     TrackingSVC,
     TVMClassifier,
 )
-from frugalsvm.estimators import _base, _scoring, origin
+from frugalsvm.estimators import _base, _scoring, seen_rows
 from frugalsvm.lowrank import landmark_blocks
 
 ESTIMATORS = {
@@ -147,7 +147,7 @@ def test_other_numbers_of_features_and_names(model):
 @pytest.mark.parametrize("n_jobs", [1, 3])
 @pytest.mark.parametrize("feature_map", ["nystroem", "fourier"])
 def test_low_rank_machines_check_rows_in_one_pass(feature_map, dtype, n_jobs, monkeypatch):
-    monkeypatch.setattr(origin, "_VALUES_TO_CHECK", 1)
+    monkeypatch.setattr(seen_rows, "_VALUES_TO_CHECK", 1)
     monkeypatch.setattr(landmark_blocks, "WORTH_A_THREAD", 1)
     low_rank = ASSETClassifier(feature_map, 20, n_jobs=n_jobs, random_state=0).fit(X_TRAIN, Y_TRAIN)
     rows = X.astype(dtype)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from frugalsvm.core.kernels import KERNELS, RBF
-from frugalsvm.core.metric import mapped
+from frugalsvm.core.seen_rows import mapped
 from frugalsvm.metric_learning.agop import agop, average_outer_product, leading_root
 from frugalsvm.metric_learning.machine import Rows, median_distance
 from tests.oracles import metric as oracle

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from frugalsvm.core.kernels import RBF, Laplacian
-from frugalsvm.metric_learning.descent import Plan, Point, descend
-from frugalsvm.metric_learning.leave_one_out import mean_losses
-from frugalsvm.metric_learning.machine import Rows
+from frugalsvm.metric_learning.candidates import Plan, Point, descend
+from frugalsvm.metric_learning.machine import Rows, mean_losses
 
 KERNEL, RNG = RBF(1.0), np.random.default_rng(5)
 FACTORS = Plan(rate=0.15, n_steps=60, n_rows=150, n_batches=2)

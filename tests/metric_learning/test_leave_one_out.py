@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from frugalsvm.core.kernels import KERNELS
-from frugalsvm.metric_learning.leave_one_out import judged, mean_losses
-from frugalsvm.metric_learning.machine import Rows
+from frugalsvm.metric_learning.machine import Rows, judged, mean_losses
 from tests.oracles import metric as oracle
 
 EUCLIDEAN = ("rbf", "matern12", "matern32", "matern52")

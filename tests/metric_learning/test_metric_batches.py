@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from frugalsvm.metric_learning.batches import leaves, some_leaves
+from frugalsvm.metric_learning.machine import leaves, some_leaves
 
 
 @pytest.mark.parametrize(("n", "size", "n_leaves"), [(1000, 125, 8), (1003, 130, 8), (90, 100, 1), (300, 250, 2)])

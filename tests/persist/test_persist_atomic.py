@@ -9,8 +9,7 @@ import pytest
 
 from frugalsvm import BSGDClassifier
 from frugalsvm.persist import ModelFileError, archive, describe, load, load_checkpoint, save, save_checkpoint
-from frugalsvm.persist.atomic import previous_of, write_atomically
-from frugalsvm.persist.locking import OutputLockedError, locked
+from frugalsvm.persist.atomic import OutputLockedError, locked, previous_of, write_atomically
 
 
 @pytest.fixture
@@ -117,7 +116,7 @@ class TestPermissions:
 
 HOLDER = """
 import sys, time
-from frugalsvm.persist.locking import locked
+from frugalsvm.persist.atomic import locked
 with locked(sys.argv[1]):
     print("held", flush=True)
     time.sleep(60)

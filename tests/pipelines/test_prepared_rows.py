@@ -6,8 +6,8 @@ import pytest
 from frugalsvm import LocalSVC
 from frugalsvm.compiling.threads import Threads
 from frugalsvm.pipelines import ColumnEncoder, MissingValueFiller, StreamingScaler, StreamPipeline
-from frugalsvm.pipelines import numbers as numbers_of
-from frugalsvm.pipelines.numbers import missing_counts, prepared_numbers
+from frugalsvm.pipelines import imputer as numbers_of
+from frugalsvm.pipelines.imputer import missing_counts, prepared_numbers
 
 
 def table(dtype, *, missing=True):

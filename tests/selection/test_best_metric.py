@@ -5,8 +5,7 @@ import pytest
 
 from frugalsvm.core.kernels import RBF, Laplacian
 from frugalsvm.exceptions import ParameterError
-from frugalsvm.metric_learning.candidates import Schedule
-from frugalsvm.metric_learning.descent import Plan, Point
+from frugalsvm.metric_learning.candidates import Plan, Point, Schedule
 from frugalsvm.metric_learning.machine import Rows
 from frugalsvm.selection.best_metric import KINDS, best_metric, judged_metric, kinds_of
 

@@ -12,8 +12,7 @@ from frugalsvm.lowrank.continuation import solve
 from frugalsvm.lowrank.cross_validation import cross_validated
 from frugalsvm.lowrank.losses import SquaredHinge
 from frugalsvm.lowrank.problem import Sample
-from frugalsvm.selection.low_rank import Examples, Machinery, new_problem
-from frugalsvm.selection.ridge import ridge_scores
+from frugalsvm.selection.low_rank import Examples, Machinery, new_problem, ridge_scores
 
 has_torch = find_spec("torch") is not None and find_spec("array_api_compat") is not None
 # "arrays" is the back end of devices, on arrays of NumPy
@@ -107,7 +106,7 @@ def test_sparse_rows_are_scored_like_dense_ones():
 
 @pytest.mark.parametrize("scores", [ridge_scores, cross_validated])
 def test_threads_change_nothing(scores, monkeypatch):
-    monkeypatch.setattr("frugalsvm.selection.ridge._PART_ROWS", 32)
+    monkeypatch.setattr("frugalsvm.selection.low_rank._PART_ROWS", 32)
 
     def scored(threads):
         problem, options = problem_on("compiled", examples())

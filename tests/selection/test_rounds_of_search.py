@@ -3,12 +3,10 @@
 import numpy as np
 import pytest
 
-from frugalsvm.cells.left_out import Choice
+from frugalsvm.cells.choosing import Choice
 from frugalsvm.lowrank.losses import SquaredHinge
 from frugalsvm.selection.rounds import Round, best_of, is_better
-from frugalsvm.selection.sampling import divided, neighborhoods
-from frugalsvm.selection.task import Candidate, Machinery, Task, new_view
-from frugalsvm.selection.work import Clock
+from frugalsvm.selection.task import Candidate, Clock, Machinery, Task, divided, neighborhoods, new_view
 
 RBF = Candidate("scaled", "rbf", 0.5)
 
@@ -116,8 +114,8 @@ def radius(X, members):
 @pytest.mark.parametrize("sample", [2**17, 1000])
 def test_neighborhoods_are_as_dense_as_cells_of_all_rows(sample, monkeypatch):
     """Also where a tree of some rows only tells where cells are."""
-    monkeypatch.setattr("frugalsvm.selection.sampling._SAMPLE_ROWS", sample)
-    monkeypatch.setattr("frugalsvm.selection.sampling._BLOCK_ROWS", 700)
+    monkeypatch.setattr("frugalsvm.selection.task._SAMPLE_ROWS", sample)
+    monkeypatch.setattr("frugalsvm.selection.task._BLOCK_ROWS", 700)
     task = task_of(8000)
     view = task.views["scaled"]
     X = view.take(slice(None))

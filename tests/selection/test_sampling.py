@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from frugalsvm.selection.sampling import FEW, random_order, sampled
+from frugalsvm.selection.task import FEW, random_order, sampled
 
 LABELS = np.repeat([0, 1, 2], [900, 85, 15])
 

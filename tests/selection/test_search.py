@@ -10,8 +10,7 @@ from frugalsvm.selection.judging import Judgment
 from frugalsvm.selection.low_rank import Start
 from frugalsvm.selection.rounds import Entry
 from frugalsvm.selection.search import COMPARED, LARGER, METRIC, Plan, _Search, search
-from frugalsvm.selection.task import Candidate, Machinery, Task, new_view
-from frugalsvm.selection.work import Clock
+from frugalsvm.selection.task import Candidate, Clock, Machinery, Task, new_view
 
 
 def task_of(X, y, memory=4 * 2**30):

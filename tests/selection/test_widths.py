@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from frugalsvm.core.kernels import RBF
-from frugalsvm.metric_learning.descent import Point
+from frugalsvm.metric_learning.candidates import Point
 from frugalsvm.metric_learning.machine import Rows
 from frugalsvm.selection.widths import Resources, with_best_width
 

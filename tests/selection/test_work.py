@@ -2,7 +2,7 @@
 
 import math
 
-from frugalsvm.selection.work import Clock, fit_work, largest_within
+from frugalsvm.selection.task import Clock, fit_work, largest_within
 
 
 class Time:

@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 
 from frugalsvm import BPAClassifier, BSGDClassifier, BudgetedPerceptron, StreamTuner, load, save
 from frugalsvm.core.kernels import RBF
-from frugalsvm.core.origin import far_limit
+from frugalsvm.core.seen_rows import far_limit
 from frugalsvm.datasets import make_checkerboard
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.persist import ModelFileError

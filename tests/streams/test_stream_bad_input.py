@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from stream_files import FORMATS, compressed, encoded, joined, table
 
-from frugalsvm.streams import StreamError, lines, open_stream
+from frugalsvm.streams import StreamError, open_stream, reader
 
 CSV_HEAD = b"a,b,town,y\n1,2,Graz,0\n3,4,Linz,1\n"
 CSV_TAIL = b"5,6,Wels,0\n"
@@ -85,7 +85,7 @@ def test_bad_libsvm(case):
 
 
 def test_file_names_and_line_numbers_of_later_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr(lines, "BLOCK_BYTES", 100)
+    monkeypatch.setattr(reader, "BLOCK_BYTES", 100)
     (tmp_path / "one.csv").write_bytes(b"a,y\n" + b"1,2\n" * 100)
     (tmp_path / "two.csv").write_bytes(b"a,y\n" + b"1,2\n" * 77 + b"1,x\n" + b"1,2\n" * 50)
     paths = [tmp_path / "one.csv", tmp_path / "two.csv"]

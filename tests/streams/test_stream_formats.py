@@ -88,13 +88,13 @@ def test_any_batch_size_and_any_first_row(tmp_path, format, batch_rows, start, o
 
 def test_blocks_do_not_show(tmp_path, monkeypatch):
     """Text is read in blocks; rows at their borders, and resuming, are the same for every block size."""
-    from frugalsvm.streams import lines
+    from frugalsvm.streams import reader
 
     X, y = table(300)
     for format in ("libsvm", "csv"):
         path = written(tmp_path, format, data=encoded(X, y, format))
         for size in (64, 1000, 5000):
-            monkeypatch.setattr(lines, "BLOCK_BYTES", size)
+            monkeypatch.setattr(reader, "BLOCK_BYTES", size)
             rows, labels = joined(open_stream(path, batch_rows=77, n_features=5))
             np.testing.assert_array_equal(rows, X)
             np.testing.assert_array_equal(joined(open_stream(path, start=123, n_features=5))[1], y[123:])

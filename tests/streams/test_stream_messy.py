@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from stream_files import encoded, joined, table
 
-from frugalsvm.streams import Schema, StreamError, lines, open_stream
+from frugalsvm.streams import Schema, StreamError, open_stream, reader
 
 ROWS = [(1.5, 20.25, "yes"), (-2.125, 0.5, "no"), (1234.5, 3.75, "yes"), (0.0, -7.0, "no")] * 5
 
@@ -138,7 +138,7 @@ def test_columns_that_are_no_data():
 
 @pytest.mark.parametrize("size", [40, 1 << 18])
 def test_line_ends_in_quotes(size, monkeypatch):
-    monkeypatch.setattr(lines, "BLOCK_BYTES", size)
+    monkeypatch.setattr(reader, "BLOCK_BYTES", size)
     texts = ['"two\nlines"', '"a ""word"",\n\nand more"', "plain", '"x;y"']
     body = "".join(f"{i},{texts[i % 4]},{i % 2}\n" for i in range(40))
     stream, X, y = read(b"n,t,y\n" + body.encode(), batch_rows=7)
@@ -386,7 +386,7 @@ def test_changed_tables_never_crash_and_resume(monkeypatch, data, changes, on_ba
     for place, new, replaces in changes:
         at = place % (len(data) + 1)
         data = data[:at] + new + data[at + (len(new) if replaces else 0) :]
-    monkeypatch.setattr(lines, "BLOCK_BYTES", block_bytes)
+    monkeypatch.setattr(reader, "BLOCK_BYTES", block_bytes)
     options = {"on_bad_line": on_bad_line, "missing": missing, "unlabeled": on_bad_line}
     stream = open_stream(io.BytesIO(data), format="csv", batch_rows=7, **options)
     try:

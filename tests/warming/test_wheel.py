@@ -7,7 +7,7 @@ import zipfile
 
 import pytest
 
-from frugalsvm.compiling import shipped
+from frugalsvm.compiling import code_cache
 from frugalsvm.compiling.baselines import Baseline
 from frugalsvm.warming import wheel
 from frugalsvm.warming.origin import MachineCode, machine_code
@@ -90,7 +90,7 @@ def test_one_level_is_run_and_the_others_are_only_compiled(pure, tmp_path, monke
     has_no_y, has_all = Baseline("better", "", "", frozenset("xy")), Baseline("worse", "", "", frozenset("x"))
     monkeypatch.setattr(wheel, "_run", note)
     monkeypatch.setattr(wheel, "baselines_here", lambda: (has_no_y, has_all))
-    monkeypatch.setattr(shipped, "features_here", lambda: {"x"})
+    monkeypatch.setattr(code_cache, "features_here", lambda: {"x"})
     made = wheel.platform_wheel(pure, tmp_path / "work")
     assert calls == [("worse", "warm"), ("better", "compile_as"), (None, "pack")]
     assert made.parent == pure.parent

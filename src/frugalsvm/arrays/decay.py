@@ -4,8 +4,6 @@ from typing import Any
 
 from frugalsvm.core.fastmath import FARTHEST
 
-__all__ = ["decayed", "matern_value"]
-
 _LEAST = 2.0**-FARTHEST
 
 

@@ -7,8 +7,6 @@ import numpy as np
 from frugalsvm.arrays.namespace import on_host
 from frugalsvm.arrays.sources import DeviceSource, HostSource, block_rows
 
-__all__ = ["expansion_values"]
-
 
 def expansion_values(arrays, device_map, coefficients, X: Any) -> np.ndarray:
     """``features(X) @ coefficients.T`` on the host, block by block; X is an array, a CSR matrix or a tensor."""

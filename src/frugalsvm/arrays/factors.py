@@ -12,8 +12,6 @@ matrices there are two quarters of them at a time: M, and its product with the i
 
 from typing import Any
 
-__all__ = ["invert_factors"]
-
 SMALL = 128  # rows of blocks that the library factors
 
 

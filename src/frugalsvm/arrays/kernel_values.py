@@ -23,8 +23,6 @@ from frugalsvm.core.kernels import (
     Tanimoto,
 )
 
-__all__ = ["kernel_values", "own_values"]
-
 _TINY = float(np.finfo(np.float32).tiny)
 _ROUNDING = {4: 2.0**-20, 8: 2.0**-49}  # errors of a squared distance, relative to the squared norm of a row
 

@@ -9,8 +9,6 @@ it is not there, distances are added up feature by feature, which takes many tim
 from functools import cache
 from typing import Any
 
-__all__ = ["l1_on_gpu"]
-
 _TILE = 128
 _THREADS = 16  # in each direction
 _SOURCE = r"""

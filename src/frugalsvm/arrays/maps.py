@@ -18,8 +18,6 @@ from frugalsvm.arrays.decay import decayed, matern_value
 from frugalsvm.arrays.kernel_values import kernel_values
 from frugalsvm.core.kernels import MATERN, RBF, Chi2, Cosine, Intersection, Laplacian, Linear, Poly, Tanimoto, steepness
 
-__all__ = ["DeviceMap", "fourier_map", "kernel_map"]
-
 _PARTS = 3
 _PART_BITS = 11
 _ROUNDING = 2.0**-20  # errors of a squared distance in float32, relative to the squared norm of a row

@@ -16,21 +16,6 @@ import numpy as np
 from frugalsvm.arrays.l1_on_gpu import l1_on_gpu
 from frugalsvm.exceptions import Naming, ParameterError
 
-__all__ = [
-    "HOST",
-    "Arrays",
-    "Device",
-    "DeviceError",
-    "arrays_of",
-    "arrays_on",
-    "available_devices",
-    "best_device",
-    "find_gpu",
-    "is_device_name",
-    "is_torch",
-    "on_host",
-]
-
 _NUMPY_BYTES = 4 * 2**30  # what arrays may take on a CPU unless a limit is given
 _FREE_SHARE = 0.85  # of the free memory of a GPU, likewise
 _SPLIT_LEAST = 512  # rows and columns: products with fewer take no longer than launching them

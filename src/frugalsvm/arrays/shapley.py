@@ -12,8 +12,6 @@ from frugalsvm.arrays.namespace import Arrays
 from frugalsvm.core.fastmath import LOG2E
 from frugalsvm.core.quadrature import Rules
 
-__all__ = ["array_shapley_values"]
-
 _BLOCK_VALUES = 2**24  # factors at a time
 _LOWEST = -500.0 / LOG2E  # of an exponent, as in compiled code
 

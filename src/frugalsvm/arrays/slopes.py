@@ -5,8 +5,6 @@ from typing import Any
 from frugalsvm.arrays.decay import decayed, matern_value
 from frugalsvm.core.kernels import MATERN, RBF, Laplacian, steepness
 
-__all__ = ["radial_slope", "radial_value"]
-
 
 def radial_value(xp: Any, kernel: Any, distances: Any) -> Any:
     """``K`` for squared Euclidean distances, or for the L1 distances of a Laplacian kernel."""

@@ -6,8 +6,6 @@ import numpy as np
 
 from frugalsvm.arrays.namespace import on_host
 
-__all__ = ["DeviceSource", "HostSource", "block_rows", "dense", "dense_rows"]
-
 _BLOCK_NUMBERS = 2**26  # features that are computed at a time
 
 

@@ -2,11 +2,8 @@
 
 from functools import reduce
 
-from frugalsvm.core.metric import Metric, mapped
 from frugalsvm.core.moments import Moments, joined_moments
-from frugalsvm.core.origin import Origin
-
-__all__ = ["moments_of_tensor", "relative_tensor", "tensor_in_metric"]
+from frugalsvm.core.seen_rows import Metric, Origin, mapped
 
 _BLOCK_VALUES = 2**24
 

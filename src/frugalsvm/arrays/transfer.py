@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["overlapped", "sent_home"]
-
 _HOME_NUMBERS = 2**21  # on their way home at a time
 
 

@@ -7,13 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from frugalsvm.estimators.caller_warnings import warn_caller
 from frugalsvm.estimators.low_rank_machine import NEWTON_STEPS
+from frugalsvm.exceptions import warn_caller
 from frugalsvm.selection.judging import Judgment
 from frugalsvm.selection.rounds import Entry, judged_rows
 from frugalsvm.selection.search import Found
-from frugalsvm.selection.task import Task
-from frugalsvm.selection.work import Clock
+from frugalsvm.selection.task import Clock, Task
 
 _MORE_STEPS = (4, 16)  # times as many as usual, where these were not enough
 _MOST_JUDGED = 2**17  # rows whose leave-one-out errors tell how good cells are

@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 from frugalsvm._locks import ThreadSafe, shared
 from frugalsvm.arrays.namespace import HOST, arrays_on, best_device
 from frugalsvm.auto._last_fit import LastFit, last_fit
-from frugalsvm.auto._notes import left_out, notes_on, reasons
 from frugalsvm.auto._parameters import AutoParameters
 from frugalsvm.auto.report import (
     IN_PROPORTION,
@@ -23,7 +22,10 @@ from frugalsvm.auto.report import (
     as_text,
     candidate_words,
     cv_results,
+    left_out,
     machine_words,
+    notes_on,
+    reasons,
     row_of,
     view_words,
 )
@@ -31,18 +33,14 @@ from frugalsvm.auto.tables import Layout, Way, as_input, encoder_for, layout_of,
 from frugalsvm.compiling.threads import Threads, all_cores_unless, thread_count
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
-from frugalsvm.durations import parsed_seconds
-from frugalsvm.estimators.caller_warnings import warn_caller
-from frugalsvm.estimators.constraints import check_constraints, is_auto
-from frugalsvm.estimators.parameter_values import parsed_bytes
+from frugalsvm.estimators.constraints import check_constraints, is_auto, parsed_bytes, parsed_seconds
 from frugalsvm.estimators.unchanged import unchanged_on_error
-from frugalsvm.exceptions import ParameterError
+from frugalsvm.exceptions import ParameterError, warn_caller
 from frugalsvm.pipelines import MissingValueFiller, StreamingScaler, StreamPipeline
 from frugalsvm.pipelines.rows import LabeledRows
 from frugalsvm.selection.rounds import Entry
 from frugalsvm.selection.search import Plan, search
-from frugalsvm.selection.task import Machinery, Task, new_view
-from frugalsvm.selection.work import Clock
+from frugalsvm.selection.task import Clock, Machinery, Task, new_view
 
 KERNELS_TRIED = ("rbf", "laplacian", "matern12", "matern32")
 CLIP = 6.0  # in scales: softly, since a column may tell classes apart by how far out its values are

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from frugalsvm.durations import parsed_seconds
-from frugalsvm.estimators.constraints import AUTO, count, one_of, or_auto, size, threads
+from frugalsvm.estimators.constraints import AUTO, count, one_of, or_auto, parsed_seconds, size, threads
 from frugalsvm.estimators.parameters import parameter, parameters
 
 

@@ -12,21 +12,18 @@ from frugalsvm.auto._saved import AUTO
 from frugalsvm.calibration import MOST_ROWS, SplineCalibration
 from frugalsvm.core.outputs import n_outputs_for, signs
 from frugalsvm.estimators.asset import ASSETClassifier
-from frugalsvm.estimators.caller_warnings import warn_caller
 from frugalsvm.estimators.labels import (
     check_classes_have_weight,
     check_two_classes,
     distinct_labels,
     encoded_labels,
     example_weights,
+    looks_continuous,
 )
 from frugalsvm.estimators.local_svc import LocalSVC
 from frugalsvm.estimators.parameters import estimator
-from frugalsvm.exceptions import ManyClassesWarning
+from frugalsvm.exceptions import ManyClassesWarning, warn_caller
 from frugalsvm.lowrank.losses import SquaredHinge
-from frugalsvm.pipelines.label_task import looks_continuous
-
-__all__ = ["AutoSVC"]
 
 
 @estimator

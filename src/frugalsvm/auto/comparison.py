@@ -20,23 +20,6 @@ from frugalsvm.selection.judging import mean_gain
 from frugalsvm.streams.batch import Batch, labels_of, rows_between, rows_of, rows_taken
 from frugalsvm.words import percent, seconds_words, size_of
 
-__all__ = [
-    "Candidate",
-    "Compared",
-    "Lead",
-    "Learned",
-    "OutOfTime",
-    "Result",
-    "Watch",
-    "candidate_of",
-    "compare",
-    "file_bytes",
-    "lead_of",
-    "recommended",
-    "table_rows",
-    "verdict",
-]
-
 _PARTS = 4  # of the rows: one judges, the others are learned
 _FEW_ROWS = 1000  # of which all parts judge in turn
 _MORE_THAN_CHANCE = 2.0  # standard errors

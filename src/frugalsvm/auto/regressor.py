@@ -15,8 +15,6 @@ from frugalsvm.lowrank.losses import SquaredEpsilonInsensitive
 from frugalsvm.pipelines import StreamPipeline
 from frugalsvm.selection.rounds import optimism_of
 
-__all__ = ["AutoSVR", "half_width"]
-
 _LEAST_ERRORS = 20
 
 

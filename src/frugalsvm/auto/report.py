@@ -1,37 +1,29 @@
 """What was tried, what won, by how much and how sure: as a dict, of which text and HTML are made.
 
 Candidates are plain rows that model files can hold; they can also be had in the form of scikit-learn's searches.
+Sentences say what became of columns, which have no effect, why a machine was taken, and how sure that is.
 """
 
 import re
+from collections.abc import Iterable, Iterator
 from html import escape
 from typing import Any
 
 import numpy as np
 
-from frugalsvm.selection.rounds import Entry
-from frugalsvm.selection.search import LOW_RANK
+from frugalsvm.auto._last_fit import LastFit
+from frugalsvm.auto.tables import Layout
+from frugalsvm.pipelines import StreamPipeline
+from frugalsvm.pipelines.coded import coded
+from frugalsvm.pipelines.frames import as_number, values_of
+from frugalsvm.pipelines.rows import is_pair
+from frugalsvm.selection.judging import better_by
+from frugalsvm.selection.rounds import Entry, best_of
+from frugalsvm.selection.search import LARGER, NO_TIME_FOR_LOW_RANK, Found
+from frugalsvm.selection.task import Task
+from frugalsvm.streams.dates import DateColumn
+from frugalsvm.streams.dialect import looks_numeric
 from frugalsvm.words import percent
-
-__all__ = [
-    "FIELDS",
-    "IN_PROPORTION",
-    "ROUNDS",
-    "SCALED",
-    "SYMMETRIC",
-    "Report",
-    "as_dict",
-    "as_html",
-    "as_text",
-    "candidate_words",
-    "choice_sentences",
-    "cv_results",
-    "machine_words",
-    "row_of",
-    "score_words",
-    "tried_rows",
-    "view_words",
-]
 
 ROUNDS = [
     "kernels and widths, on a sample",
@@ -42,8 +34,6 @@ ROUNDS = [
     "a low-rank machine of all rows",
 ]  # from the first on
 _SHOWN = 5  # of each round
-_KERNELS_SHOWN = 8
-_KERNEL_NAMES = {"rbf": "Gaussian (rbf)", "laplacian": "Laplacian", "matern12": "Matern 1/2", "matern32": "Matern 3/2"}
 SCALED, SYMMETRIC, IN_PROPORTION = "scaled", "symmetric", "in proportion"  # views
 _VIEW_NAMES = {
     SCALED: "scaled columns",
@@ -189,7 +179,9 @@ def machine_words(model: Any, n_rows: int) -> str:
     return f"{model.n_cells_:,} cells of up to {model.cell_size_:,} rows{trees}"
 
 
-# --- for people who know no names of parameters ----------------------------------------------------------------------
+def view_words(name: str) -> str:
+    """How a model sees its rows."""
+    return _VIEW_NAMES.get(name, re.sub(r"^learned metric \(\w+\)", "a learned metric", name))
 
 
 def score_words(score: float, classifies: bool) -> str:
@@ -197,59 +189,178 @@ def score_words(score: float, classifies: bool) -> str:
     return percent(score) if classifies else f"{score:.4f}"
 
 
-def view_words(name: str) -> str:
-    """How a model sees its rows."""
-    return _VIEW_NAMES.get(name, re.sub(r"^learned metric \(\w+\)", "a learned metric", name))
+# --- sentences about columns -----------------------------------------------------------------------------------------
+
+_LISTED = 10  # names in a sentence
+_LOOKED_AT = 1000  # rows that tell how a column is written: texts that are all different may be millions
+_MANY = 0.5  # share of numbers among distinct values, from which a column of text was perhaps meant to have numbers
 
 
-def choice_sentences(model: Any, y: np.ndarray, *, classifies: bool) -> list[str]:
-    """What was chosen, how good it is, and what the report says besides."""
-    best = model.best_params_
-    chosen = (
-        f"Chosen: the {_KERNEL_NAMES.get(best['kernel'], best['kernel'])} kernel on {view_words(best['rows'])}, gamma "
-        f"{best['gamma']:.3g}, C {best['C']:.3g}; {machine_words(model.model_, len(y))}."
-    )
-    return [chosen, _quality(model.best_score_, y, classifies), *model.report(output_dict=True)["notes"]]
+def left_out(X: Any, layout: Layout | None) -> str | None:
+    """Which columns are not learned from at all; None if all are."""
+    if layout is None or not layout.ignored:
+        return None
+    words = f"Left out, with another text in almost every row: {_listed(layout.ignored)}."
+    examples = {name: odd for name, values in _columns_of(X, layout.ignored) if (odd := _odd_number(values))}
+    if examples:
+        shown = ", ".join(f"{name} ({value!r})" for name, value in list(examples.items())[:_LISTED])
+        words += f" Some look like numbers that are written in another way: {shown}. Convert these to numbers."
+    return words
 
 
-def _quality(score: float, y: np.ndarray, classifies: bool) -> str:
-    """How good predictions are on rows left out, beside always predicting the same."""
-    if classifies:
-        values, counts = np.unique(y, return_counts=True)
-        most = counts.argmax()
-        return (
-            f"It is right for {percent(score)} of rows left out; always saying {values[most].item()!r} would be right "
-            f"for {percent(float(counts[most] / len(y)))}."
+def _odd_number(values: Any) -> str | None:
+    """The first value of a column of text where most look like numbers."""
+    some = values[:_LOOKED_AT]
+    numeric = [value for value in some if isinstance(value, str) and looks_numeric(value)]
+    return numeric[0] if len(numeric) > _MANY * len(some) else None
+
+
+def notes_on(X: Any, layout: Layout | None, pipeline: StreamPipeline) -> list[str]:
+    """Sentences about the columns of ``X``, for which a pipeline was prepared."""
+    notes = [left_out(X, layout), *([] if layout is None else _date_notes(layout)), *_text_notes(X, layout, pipeline)]
+    same, gaps = _constant_numbers(layout, pipeline)
+    same += _constant_text(pipeline)
+    if same:
+        notes.append(f"Without effect, with the same value in all rows: {_listed(same)}.")
+    if gaps:
+        notes.append(f"Only whether a value is missing counts, as all others are the same: {_listed(gaps)}.")
+    return [note for note in notes if note]
+
+
+def _date_notes(layout: Layout) -> Iterator[str]:
+    for name, kind in layout.dates:
+        date: Any = DateColumn.of_kind(kind)
+        yield f"{'Clock times' if date.is_clock else 'Dates'} in {name} became {date.words}."
+
+
+def _text_notes(X: Any, layout: Layout | None, pipeline: StreamPipeline) -> Iterator[str]:
+    encoder = pipeline.encoder_
+    means = {} if encoder is None else dict(zip(encoder.names_, encoder.means_, strict=True))
+    telling = [name for name, table in means.items() if table.any()]
+    silent = [name for name, table in means.items() if table.size and not table.any()]
+    if telling:
+        yield f"Text of many values became means of the target, for each row those of other rows: {_listed(telling)}."
+    if silent:
+        yield f"Without effect, as means of the target by their many values tell nothing about it: {_listed(silent)}."
+    mixed = [name for name, values in _texts(X, layout) if _is_mixed(values)]
+    if mixed:
+        yield (
+            f"Taken as text, with numbers among other values: {_listed(mixed)}. To learn numbers, leave the other "
+            "values empty."
         )
-    spread = float(np.std(y))
-    error = spread * float(np.sqrt(max(1.0 - score, 0.0)))
+
+
+def _texts(X: Any, layout: Layout | None) -> Iterator[tuple[str, Any]]:
+    """Columns of text by name."""
+    if layout is None:
+        yield from X[1].items() if is_pair(X) else ()
+        return
+    yield from _columns_of(X, layout.text)
+
+
+def _columns_of(X: Any, names: Iterable[str]) -> Iterator[tuple[str, Any]]:
+    """Columns of a frame by name, without those that somebody has declared to be categories."""
+    labels = {str(label): label for label in X.columns}  # which need not be text in pandas
+    for name in names:
+        column = X[labels[name]]
+        if str(column.dtype) != "category":
+            yield name, values_of(column)
+
+
+def _is_mixed(values: Any) -> bool:
+    found = [as_number(value) for value in coded(values).values]
+    n_numbers = sum(number is not None and not np.isnan(number) for number in found)
+    return n_numbers > _MANY * len(found)
+
+
+def _constant_numbers(layout: Layout | None, pipeline: StreamPipeline) -> tuple[list[str], list[str]]:
+    """Columns of one value, and those of them where some, or all, are missing."""
+    scaler = pipeline.scaler_
+    if scaler is None or scaler.constant_ is None:
+        return [], []
+    names = pipeline.names_of_numbers() if layout is None else layout.number_names
+    missing = set(pipeline.filler_.indicated_.tolist()) if pipeline.indicates else set()
+    found = np.flatnonzero(scaler.constant_).tolist()
+    return [str(names[k]) for k in found if k not in missing], [str(names[k]) for k in found if k in missing]
+
+
+def _constant_text(pipeline: StreamPipeline) -> list[str]:
+    """Columns of one text, or of none."""
+    encoder = pipeline.encoder_
+    if encoder is None:
+        return []
+    pairs = zip(encoder.names_, encoder.categories_, strict=True)
+    return [name for name, known in pairs if len(known) + (name not in encoder.complete_) < 2]
+
+
+def _listed(names: Iterable[str]) -> str:
+    names = list(names)
+    return ", ".join(names[:_LISTED]) + (f" and {len(names) - _LISTED} more" if len(names) > _LISTED else "")
+
+
+# --- why a machine was taken ----------------------------------------------------------------------------------------
+
+
+def reasons(score_name: str, task: Task, found: Found, last: LastFit, entries: list[Entry]) -> list[str]:
+    """Why this kernel, and why this machine."""
+    return [
+        *_next_best(score_name, entries, last.entry),
+        *_larger_cells(last, entries),
+        *_machine(score_name, task, found, last),
+    ]
+
+
+def _next_best(score_name, entries, best):
+    """By how much the best is better than the next kernel or view."""
+    for number in sorted({entry.round.number for entry in entries}, reverse=True):
+        same = [entry for entry in entries if entry.round.number == number]
+        own = [entry for entry in same if entry.candidate[:2] == best.candidate[:2]]
+        others = [entry for entry in same if entry.candidate[:2] != best.candidate[:2]]
+        if own and others:
+            return [_kernels_in_words(score_name, best_of(own), best_of(others))]
+    return []
+
+
+def _kernels_in_words(score_name, best, other):
+    gain, error = better_by(best.judgment, other.judgment)
     return (
-        f"On rows left out it is wrong by {error:.4g} (root mean square; R^2 {score:.4f}); always saying the mean "
-        f"would be wrong by {spread:.4g}."
+        f"Next best: {other.candidate.kernel} on {other.candidate.view}. In round {best.round.number}, the "
+        f"{score_name} of the winner is {'larger' if gain >= 0 else 'smaller'} by {abs(gain):.4f} +- {error:.4f} "
+        "(standard error)."
     )
 
 
-def tried_rows(report: dict[str, Any]) -> list[dict[str, Any]]:
-    """The kernels that were tried, in one view of rows or another: each where it came farthest, best first.
+def _larger_cells(last, entries):
+    """What there is to say about the size of cells."""
+    tried = sorted((e for e in entries if e.round.number == LARGER), key=lambda entry: entry.round.n_rows_of_cell)
+    if last.is_low_rank or len(tried) < 2 or not tried[0].rank_key > 0:
+        return []
+    small, large = tried[0], tried[-1]
+    saved = 1.0 - large.rank_key / small.rank_key
+    return [
+        f"Cells of {large.round.n_rows_of_cell} rows have squared errors {'smaller' if saved >= 0 else 'larger'} by "
+        f"{abs(saved):.1%} than those of {small.round.n_rows_of_cell} rows."
+    ]
 
-    Low-rank machines, which are compared with those in cells, are listed apart from them.
-    """
-    found: dict[tuple[str, str, bool], list[tuple[dict, dict]]] = {}
-    for each in reversed(report["rounds"]):
-        for row in each["candidates"]:
-            found.setdefault((row["kernel"], row["rows"], each["round"] == LOW_RANK), []).append((each, row))
-    rows = []
-    for (kernel, view, is_low_rank), members in list(found.items())[:_KERNELS_SHOWN]:
-        best_round, best = members[0]
-        rows.append(
-            {
-                "round": str(best_round["round"]),
-                "kernel": _KERNEL_NAMES.get(kernel, kernel) + (", low rank" if is_low_rank else ""),
-                "rows seen as": view_words(view),
-                report["score"]: score_words(best["score"], report["score"] == "accuracy"),
-                "of rows": f"{best_round['n_rows']:,}",
-                "candidates": str(len(members)),
-                "seconds": f"{sum(row['seconds'] for _, row in members):.1f}",
-            }
-        )
-    return rows
+
+def _machine(score_name, task, found, last):
+    """Why cells, or why a low-rank machine."""
+    if last.compared is None:
+        return _only_machine(task, found, last)
+    low_rank = f"a low-rank machine with {found.rival.n_components} landmarks"
+    cells = f"machines in cells of {found.cell_size} rows"
+    taken, other = (low_rank, cells) if last.is_low_rank else (cells, low_rank)
+    gain, error = better_by(*last.compared)
+    return [
+        f"Taken: {taken}, rather than {other}. On {len(last.compared[0].losses)} rows left out, the {score_name} is "
+        f"larger by {gain:.4f} +- {error:.4f} (standard error)."
+    ]
+
+
+def _only_machine(task, found, last):
+    if last.is_low_rank:
+        why = "rows are sparse" if task.views[last.entry.candidate.view].is_sparse else "n_components is a number"
+        return [f"Taken without a comparison, since {why}: a low-rank machine."]
+    if last.model.n_cells_ == 1 or NO_TIME_FOR_LOW_RANK in found.notes:
+        return []
+    return ["Low-rank machines were left out: one with few landmarks was clearly worse than cells of as many rows."]

@@ -2,7 +2,6 @@
 
 `platt`     sigmoids or softmax of decision values, with a slope on each side of zero: a few numbers that learn on
 `spline`    the same with more slopes: a curve of straight pieces
-`slopes`    how slopes are found
 `isotonic`  any increasing function, from the decision values that came last
 `agreement` the predicted class is the most probable one, in every single row
 `intervals` widths of intervals, from errors of regressors on rows left out

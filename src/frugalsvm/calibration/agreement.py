@@ -2,8 +2,6 @@
 
 import numpy as np
 
-__all__ = ["of_several", "of_two"]
-
 _ABOVE_HALF, _BELOW_HALF = np.nextafter(0.5, 1), np.nextafter(0.5, 0)
 
 

@@ -4,17 +4,6 @@ import numpy as np
 
 from frugalsvm.exceptions import ParameterError
 
-__all__ = [
-    "MOST_ERRORS",
-    "beside",
-    "check_coverage",
-    "error_quantiles",
-    "relative_factors",
-    "relative_logarithms",
-    "scale_beside",
-    "some_errors",
-]
-
 MOST_ERRORS = 2000
 # Sizes of errors, times their mean. A smaller least one makes coverage more even, and intervals wider on the whole.
 _LEAST, _MOST = 0.05, 10.0

@@ -17,8 +17,6 @@ from frugalsvm._stored import Count, stored, within
 from frugalsvm.calibration.agreement import of_several, of_two
 from frugalsvm.calibration.platt import PlattCalibration
 
-__all__ = ["RESERVOIR", "IsotonicCalibration"]
-
 RESERVOIR = 4096  # rows that the function is fitted to, the last ones; fewer while a model changes much
 _SHARE = 16  # it is fitted again when this part of them is new
 

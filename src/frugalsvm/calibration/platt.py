@@ -24,11 +24,8 @@ import numpy as np
 
 from frugalsvm._stored import NotNegative, stored
 from frugalsvm.calibration.agreement import of_several, of_two
-from frugalsvm.calibration.slopes import LARGEST_LOG, LARGEST_STEP, derivatives, parts_of, settled_slopes
+from frugalsvm.calibration.spline import LARGEST_LOG, LARGEST_STEP, MEMORY, derivatives, parts_of, settled_slopes
 
-__all__ = ["MEMORY", "PlattCalibration"]
-
-MEMORY = 10_000.0  # rows after which a share of 1/e of the number of rows is left
 _MEMORY_OF_SLOPES = 2_000.0  # rows after which a share of 1/e of the information is left
 _MOST_INFORMATION = 50.0  # of a slope, of all rows before those at hand
 _RECENT = 200.0  # rows after which a share of 1/e of the last gradients is left

@@ -7,8 +7,6 @@ import numpy as np
 
 from frugalsvm.arrays.namespace import is_torch
 
-__all__ = ["Padded", "batches_of", "near", "padded_length", "padded_places", "taken"]
-
 _ALIKE = 0.8  # of the largest size in a batch: smaller ones are another batch
 _ROWS_SHARE = 0.4  # of the memory of a device: larger tables stay on the host
 _STEP = 32  # sizes are padded to a multiple of it, which products like

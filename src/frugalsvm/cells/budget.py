@@ -12,13 +12,11 @@ import numpy as np
 
 from frugalsvm.cells.codes import COEF_BITS, WORD_BITS, CodedCells, column_grids, row_bits, words_for
 from frugalsvm.cells.landmarks import landmark_bytes, solve_landmarks
+from frugalsvm.cells.places import left_out_scores
 from frugalsvm.cells.solver import Cells, Examples, solved_cells
-from frugalsvm.cells.training import left_out_scores
 from frugalsvm.cells.tree import Tree
 from frugalsvm.compiling.threads import Threads
 from frugalsvm.core.capabilities import offers
-
-__all__ = ["BudgetTooSmall", "array_bytes", "exact_bytes", "trained_within"]
 
 _LEAST_ROWS = 2  # of a cell, unless its machine is constant
 _ALWAYS = 1.0  # a key above all that are drawn

@@ -14,15 +14,13 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from frugalsvm._stored import stored, within
-from frugalsvm.cells.gathering import padded_size
+from frugalsvm.cells.phases import padded_size
 from frugalsvm.cells.scores import load_rows
 from frugalsvm.cells.solver import Cells
 from frugalsvm.cells.tree import Tree
 from frugalsvm.compiling.functions import compiled, entry, inlined
 from frugalsvm.core.kernels import pairing_of
 from frugalsvm.core.pairing import row_norm
-
-__all__ = ["COEF_BITS", "CodedCells", "bits_of_row", "column_grids", "expanded", "put_code", "row_bits", "words_for"]
 
 WORD_BITS = 64
 COEF_BITS = 8  # of a coefficient

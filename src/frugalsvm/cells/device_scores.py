@@ -11,8 +11,6 @@ from frugalsvm.cells.device_tree import cells_of_rows
 from frugalsvm.cells.scores import in_parts
 from frugalsvm.cells.solver import Cells
 
-__all__ = ["scores_on_device"]
-
 _PART_ROWS = 128  # of one cell that are scored together; more, where cells have more than the usual number of rows
 _USUAL_SIZE = 2048
 _MATRICES = 5  # as large as that of a part that are there at a time, at most

@@ -12,8 +12,6 @@ from frugalsvm.cells.batches import padded_places
 from frugalsvm.cells.tree import SAMPLE_ROWS, Level, Tree, grown_tree, joined_levels, new_level
 from frugalsvm.compiling.threads import ONE_THREAD, Threads
 
-__all__ = ["cells_of_rows", "grown_on_device"]
-
 _BLOCK_NUMBERS = 2**27  # that are gathered at a time
 
 

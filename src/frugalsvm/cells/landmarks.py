@@ -26,8 +26,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frugalsvm.cells.codes import WORD_BITS, CodedCells, bits_of_row, nearest_code, put_code
-from frugalsvm.cells.gathering import BLOCK_ROWS, new_storage, padded_size
-from frugalsvm.cells.scores import load_rows
+from frugalsvm.cells.phases import BLOCK_ROWS, padded_size
+from frugalsvm.cells.scores import load_rows, new_storage
 from frugalsvm.cells.solver import Examples
 from frugalsvm.cells.tree import Tree
 from frugalsvm.compiling.functions import add_to, compiled, entry
@@ -44,8 +44,6 @@ from frugalsvm.core.factor import (
 )
 from frugalsvm.core.kernels import pairing_of, self_value, values_in_row
 from frugalsvm.core.pairing import block_pairs, row_norm
-
-__all__ = ["landmark_bytes", "solve_landmarks"]
 
 _JITTER = 1e-10  # of K(z, z), added where landmarks may be the same
 _MORE = 100.0  # times as much, where that is not enough

@@ -24,8 +24,6 @@ from frugalsvm.compiling.threads import row_blocks
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import ROUNDING, Matern12
 
-__all__ = ["DeviceExamples", "Solutions", "bytes_on_device", "cells_sent_home", "solved_on_device", "to_device"]
-
 _MATRICES = 2.0  # as large as that of a cell that are there at a time, at most
 _N_STRIPS = 16  # that a matrix is filled in, for which several arrays of that size are needed
 _N_SIGNS = 8  # vectors of random signs

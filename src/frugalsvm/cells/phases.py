@@ -1,16 +1,15 @@
 """The phases in which the system of one cell is solved, and what each of their parts computes.
 
 Rows are gathered, ``K + D`` is filled, factored (by `core/sweep.py`, if threads are to share that), right sides are
-solved for, and coefficients and leave-one-out errors are kept. `system.py` says which thread does which part, and when.
+solved for, and coefficients and leave-one-out errors are kept. `solver.py` says which thread does which part, and when.
 """
 
 import numpy as np
 
-from frugalsvm.cells.gathering import BLOCK_ROWS, PANEL_ROWS, gather_rows, padded_size
 from frugalsvm.compiling.functions import compiled, inlined
 from frugalsvm.core.factor import invert_factor
 from frugalsvm.core.kernels import pairing_of, self_value, value_error, values_in_row
-from frugalsvm.core.pairing import block_pairs
+from frugalsvm.core.pairing import block_pairs, row_norm
 from frugalsvm.core.sweep import (
     is_first_block_inverted,
     is_stage_part_done,
@@ -20,21 +19,13 @@ from frugalsvm.core.sweep import (
     n_stage_parts,
 )
 
-__all__ = [
-    "AFTER",
-    "BEFORE",
-    "LARGEST_RESIDUAL",
-    "SWEEP_BLOCK",
-    "do_part",
-    "has_mean_only",
-    "parts_of_phase",
-    "take_mean",
-]
-
 # Root mean square residual, of right sides of about 1, from which on a cell is solved again in float64. So it is where
 # kernel values of rows that are nearly the same have larger errors than the regularization can even out.
 LARGEST_RESIDUAL = 1e-3
 SWEEP_BLOCK = 256  # rows
+BLOCK_ROWS = 64  # whose pairs with others are computed at a time
+PANEL_ROWS = 2048  # of a cell that these others are: what is computed stays in the cache
+PADDING = 16
 _CENTER, _GATHER, _COMPARE, _FILL, _SIGNS, _FACTOR, BEFORE = range(7)  # phases, and how many they are
 _RIGHT, _FORWARD, _BACKWARD, _CHECK, _SQUARES, _KEEP, AFTER = range(7)  # those after the sweep, if there is one
 
@@ -305,3 +296,30 @@ def _keep(task, system, start, n):
             task.cells.coef[o, start + i] = value
             task.errors[o, members[start + i]] += value / system.diagonal[i]
     task.left[cell] = 0
+
+
+# --- rows of a cell, one after the other in memory -------------------------------------------------------------------
+
+
+@inlined
+def padded_size(n):
+    """How far it is from one feature of n rows to the next."""
+    return (n + PADDING - 1) // PADDING * PADDING
+
+
+@compiled
+def gather_rows(kernel, rows, cells, cell, first, n, own, columns, norms):
+    """Copy n rows of a cell, relative to its center, from the first one on: also feature by feature, padded."""
+    start, centers, members = cells.tree.starts[cell] + first, cells.centers, cells.tree.members
+    stride = padded_size(n)
+    for i in range(n):
+        row = members[start + i]
+        for f in range(rows.shape[1]):
+            value = np.float64(rows[row, f]) - centers[cell, f]
+            own[i, f] = value
+            columns[f * stride + i] = value
+    for f in range(rows.shape[1]):
+        for i in range(n, stride):
+            columns[f * stride + i] = 0.0
+    for i in range(n):
+        norms[i] = row_norm(pairing_of(kernel), own, i)

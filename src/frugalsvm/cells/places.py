@@ -1,5 +1,6 @@
 """Where cells are solved: in threads of this machine, or on a device. Both offer the same."""
 
+import threading
 from collections.abc import Callable
 from math import inf
 from typing import Any, NamedTuple, Protocol
@@ -7,21 +8,23 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from frugalsvm.cells.batches import taken
+from frugalsvm.cells.choosing import Choice, SomeCells, left_out_on_device, left_out_on_threads
 from frugalsvm.cells.device_scores import scores_on_device
 from frugalsvm.cells.device_tree import grown_on_device
-from frugalsvm.cells.left_out import Choice, SomeCells, left_out_on_device, left_out_on_threads
 from frugalsvm.cells.on_device import DeviceExamples, cells_sent_home, solved_on_device, to_device
 from frugalsvm.cells.scores import scores
-from frugalsvm.cells.solver import Cells, Examples
-from frugalsvm.cells.system import cell_bytes
-from frugalsvm.cells.training import grown_trees, trained
-from frugalsvm.cells.tree import Tree
-from frugalsvm.compiling.threads import ONE_THREAD, Threads
+from frugalsvm.cells.solver import Cells, Examples, cell_bytes, solved_cells
+from frugalsvm.cells.tree import Tree, grown_tree
+from frugalsvm.compiling.threads import ONE_THREAD, Threads, row_blocks
 
-__all__ = ["OnDevice", "OnThreads", "Place"]
+_BLOCK_ROWS = 2**14
 
 
 Advance = Callable[[int], Any]
+
+
+def _nobody(n_cells: int) -> None:
+    """What is told when nobody listens."""
 
 
 class Place(Protocol):
@@ -48,11 +51,12 @@ class Place(Protocol):
         """Leave-one-out scores of machines that differ in gamma and C."""
 
     def trained(
-        self, kernel: Any, examples: Any, trees: list[Tree], size: int, ridge: float, advance: Advance
+        self, kernel: Any, examples: Any, trees: list[Tree], size: int, ridge: float, advance: Advance = _nobody
     ) -> tuple[list[Cells], np.ndarray]:
         """The machines of all trees, and leave-one-out scores (n_rows, n_outputs) of their mean.
 
-        ``advance`` is told how many more cells are done.
+        A row is left out of its cell in every tree; the trees stay as they are. ``advance`` is told, in this thread,
+        how many more cells are done.
         """
 
     def scores(self, kernel: Any, rows: Any, trees: list[Any], X: Any) -> np.ndarray:
@@ -72,7 +76,7 @@ class OnThreads(NamedTuple):
         return examples.rows
 
     def grown(self, examples: Any, size: int, n_trees: int, rng: np.random.Generator) -> list[Tree]:
-        return grown_trees(examples.rows, size, n_trees, rng, self.threads)
+        return [grown_tree(examples.rows, size, rng, self.threads) for _ in range(n_trees)]
 
     def taken(self, examples: Any, index: np.ndarray) -> Examples:
         rows, targets, weights = examples
@@ -88,11 +92,45 @@ class OnThreads(NamedTuple):
         threads = Threads(int(max(1, min(self.threads.count, self.memory // needed))))
         return left_out_on_threads(kernel, cells, points, threads, may_fall_back=may_fall_back)
 
-    def trained(self, kernel: Any, examples: Any, trees: list[Tree], size: int, ridge: float, advance: Advance):
-        return trained(kernel, examples, trees, size, ridge, self.threads, advance, self.memory)
+    def trained(
+        self, kernel: Any, examples: Any, trees: list[Tree], size: int, ridge: float, advance: Advance = _nobody
+    ):
+        errors, cells = np.zeros(examples.targets.shape), []
+        for tree in trees:
+            count = _Count(advance)
+            tell, memory = count.reach, self.memory
+            cells.append(solved_cells(kernel, examples, tree, size, ridge, errors, self.threads, tell, memory=memory))
+            count.reach(tree.n_cells)
+        return cells, left_out_scores(examples.targets, errors, len(trees), self.threads)
 
     def scores(self, kernel: Any, rows: Any, trees: list[Any], X: Any) -> np.ndarray:
         return scores(kernel, rows, trees, X, self.threads)
+
+
+class _Count:
+    """Tells what is new of a number that grows, in the thread that has begun it: callbacks are not for several."""
+
+    def __init__(self, advance: Callable[[int], Any]):
+        self._advance, self._thread, self._told = advance, threading.get_ident(), 0
+
+    def reach(self, number: int) -> None:
+        if threading.get_ident() == self._thread and number > self._told:
+            self._advance(number - self._told)
+            self._told = number
+
+
+def left_out_scores(targets: np.ndarray, errors: np.ndarray, n_trees: int, threads: Threads) -> np.ndarray:
+    """Scores (n_rows, n_outputs) from the sums of leave-one-out errors (n_outputs, n_rows) over all trees.
+
+    Those of one output take the place of its errors.
+    """
+    scores = errors.reshape(-1, 1) if len(errors) == 1 else np.empty(errors.T.shape)
+
+    def write(rows: slice) -> None:
+        np.subtract(targets[:, rows].T, errors[:, rows].T / n_trees, out=scores[rows])
+
+    threads.run(write, row_blocks(len(scores), threads.count, _BLOCK_ROWS, _BLOCK_ROWS))
+    return scores
 
 
 class OnDevice(NamedTuple):
@@ -124,7 +162,9 @@ class OnDevice(NamedTuple):
     ) -> list[np.ndarray | None]:
         return left_out_on_device(kernel, cells, points, may_fall_back=may_fall_back)
 
-    def trained(self, kernel: Any, examples: Any, trees: list[Tree], size: int, ridge: float, advance: Advance):
+    def trained(
+        self, kernel: Any, examples: Any, trees: list[Tree], size: int, ridge: float, advance: Advance = _nobody
+    ):
         arrays, cells = self.arrays, []
         left_out = arrays.double(examples.targets) * 1.0
         for tree in trees:

@@ -9,17 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm.cells.gathering import BLOCK_ROWS, PANEL_ROWS, gather_rows, new_storage, padded_size
-from frugalsvm.cells.phases import has_mean_only
-from frugalsvm.cells.solver import Cells
+from frugalsvm.cells.phases import BLOCK_ROWS, PANEL_ROWS, gather_rows, has_mean_only, padded_size
+from frugalsvm.cells.solver import Cells, capacity_for
 from frugalsvm.cells.tree import cells_of
 from frugalsvm.compiling.functions import add_to, compiled, entry, generic, read_only
 from frugalsvm.compiling.threads import ONE_THREAD, Threads, blas_threads
 from frugalsvm.core.fastmath import weighted_sums
 from frugalsvm.core.kernels import kernel_row, pairing_of
 from frugalsvm.core.pairing import block_pairs, row_norm
-
-__all__ = ["in_parts", "load_rows", "scores"]
 
 _LEAST_ROWS, _MOST_ROWS = 256, 2048  # of one cell that a thread takes at a time
 
@@ -35,6 +32,28 @@ class _Task(NamedTuple):
     parts: np.ndarray  # (n_parts, 3) cell, and where a part of its rows begins and ends in the order
     next_item: np.ndarray
     out: np.ndarray  # (n, n_outputs)
+
+
+class _Storage(NamedTuple):
+    """Memory of one thread, for up to a number of rows of a cell."""
+
+    rows: np.ndarray  # (capacity, n_features)
+    columns: np.ndarray  # the same, feature after feature
+    norms: np.ndarray
+    products: np.ndarray  # (BLOCK_ROWS * capacity,)
+    values: np.ndarray  # (capacity,) kernel values
+
+
+def new_storage(size: int, n_features: int, dtype: Any) -> _Storage:
+    """Memory for up to ``size`` rows."""
+    capacity = capacity_for(size)
+    return _Storage(
+        np.zeros((capacity, n_features), dtype),
+        np.zeros(n_features * capacity, dtype),
+        np.zeros(capacity, dtype),
+        np.zeros(BLOCK_ROWS * capacity, dtype),
+        np.zeros(capacity, dtype),
+    )
 
 
 class _Room(NamedTuple):

@@ -16,8 +16,6 @@ from frugalsvm.cells.tree import Tree, cells_of
 from frugalsvm.cells.trunk import with_members
 from frugalsvm.compiling.threads import Threads
 
-__all__ = ["Spill", "check_space", "mapped_rows", "sorted_rows"]
-
 _BLOCK_BYTES = 2**22  # that are sorted at a time
 
 

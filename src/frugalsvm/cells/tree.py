@@ -19,8 +19,6 @@ from frugalsvm.compiling.functions import add_to, compiled, entry, larger, read_
 from frugalsvm.compiling.threads import ONE_THREAD, Threads
 from frugalsvm.core.fastmath import nth_smallest, rows_dot
 
-__all__ = ["SAMPLE_ROWS", "Level", "Tree", "cells_of", "grown_tree", "joined_levels", "new_level"]
-
 SAMPLE_ROWS = 500  # of a node, for its direction
 _PIVOTS, _MARGIN = 2048, 80  # values of a sample, and how far from a rank in it the same rank of all may be
 _LARGEST = np.float32(3e38)

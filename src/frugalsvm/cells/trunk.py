@@ -16,8 +16,6 @@ import numpy as np
 from frugalsvm.cells.tree import Tree, grown_tree
 from frugalsvm.compiling.threads import ONE_THREAD, Threads
 
-__all__ = ["Sampling", "branch_of", "drawn_rows", "grafted", "grown_on", "sampling_for", "with_members"]
-
 _ALL_ROWS, _LEAST_ROWS = 2**17, 2**15  # up to the first, all rows are drawn; of more, at least the second
 _CELLS_A_PART, _DRAWN_A_PART, _LEAST_DRAWN = 8, 256, 32
 

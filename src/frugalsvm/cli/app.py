@@ -11,8 +11,6 @@ import typer
 
 from frugalsvm._version import __version__
 
-__all__ = ["COMMANDS", "app"]
-
 # In the order of `frugalsvm --help`; a new command is a file and a line here.
 COMMANDS = (
     "train",

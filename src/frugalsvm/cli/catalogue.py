@@ -4,28 +4,6 @@ from typing import Any, NamedTuple
 
 from frugalsvm.words import CLASSES, NOVELTIES, NUMBERS
 
-__all__ = [
-    "ALGORITHMS",
-    "AUTO",
-    "CATALOGUE",
-    "CLASSES",
-    "FOR_NUMBERS",
-    "KERNELS",
-    "L1_KERNELS",
-    "LOSSES",
-    "METRICS",
-    "NOVELTIES",
-    "NUMBERS",
-    "OF_DISTANCES",
-    "WITHOUT_GAMMA",
-    "Algorithm",
-    "maintenance_for",
-    "new_estimator",
-    "quantile_settings",
-    "scale_for",
-    "task_for",
-]
-
 # Those of `frugalsvm.core.kernels`, whose import takes a while
 _OF_COUNTS = ("chi2", "intersection", "tanimoto", "cosine")  # for rows as they are: a mean is not to be subtracted
 OF_DISTANCES = ("rbf", "laplacian", "matern12", "matern32", "matern52")  # those that auto compares

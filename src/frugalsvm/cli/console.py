@@ -17,22 +17,6 @@ from rich.text import Text
 from frugalsvm.compiling.notice import QUIET, show_compiling
 from frugalsvm.words import facts_lines, table_lines
 
-__all__ = [
-    "Exit",
-    "Onlookers",
-    "Page",
-    "Printer",
-    "Status",
-    "compiling_shown",
-    "nobody_reads",
-    "print_json",
-    "print_written",
-    "silenced",
-    "table_of",
-    "tell",
-    "tell_wrong",
-]
-
 PLAIN_SECONDS = 5.0  # between plain lines
 _SOON_SECONDS = 0.5  # what takes less needs no words
 

@@ -11,8 +11,6 @@ from typing import Any
 
 from frugalsvm.cli.catalogue import AUTO, CATALOGUE, CLASSES, NUMBERS
 
-__all__ = ["DRIVERS", "TABLE", "applies", "driver_of", "flag_named", "has_driver", "refusal"]
-
 DRIVERS = ("stream", "device", "dask", "auto")
 
 

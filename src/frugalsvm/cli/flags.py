@@ -15,24 +15,6 @@ from frugalsvm.cli.options import YES_OR_NO
 if TYPE_CHECKING:
     from frugalsvm.pipelines.reading import DataOptions
 
-__all__ = [
-    "FLAGS",
-    "LEARNED_ROWS",
-    "READ_ROWS",
-    "Device",
-    "Json",
-    "ModelFile",
-    "Quiet",
-    "check_choices",
-    "check_metric_flag",
-    "completing",
-    "data_options",
-    "given_flags",
-    "options_from",
-    "with_flags",
-    "wrong",
-]
-
 
 def completing(choices: Iterable[str]) -> Callable[[str], list[str]]:
     """What the shell shows when somebody presses TAB."""

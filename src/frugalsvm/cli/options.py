@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from frugalsvm.pipelines.reading import DataOptions
 
-__all__ = ["YES_OR_NO", "Request", "TrainOptions", "device_arguments", "scale_flag"]
 
 YES_OR_NO = ("auto", "yes", "no")  # values of flags
 

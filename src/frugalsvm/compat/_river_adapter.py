@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from frugalsvm._locks import ThreadSafe
 from frugalsvm.compat._features import HashedFeatures, NamedFeatures
-from frugalsvm.estimators.parameter_values import check_count
+from frugalsvm.estimators.constraints import check_count
 from frugalsvm.pipelines import StreamPipeline
 
 try:

@@ -4,8 +4,6 @@ import platform
 from collections.abc import Collection
 from typing import NamedTuple
 
-__all__ = ["BASELINES", "Baseline", "baselines_here"]
-
 
 class Baseline(NamedTuple):
     """A level of processors, by the names that LLVM has for it and for its features."""

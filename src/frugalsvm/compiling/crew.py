@@ -38,8 +38,6 @@ from frugalsvm.compiling.crew_instructions import code_of as compiled_code_of
 from frugalsvm.compiling.functions import INTERPRETED, entry, generic, separate
 from frugalsvm.compiling.threads import is_at_work, usable_cores
 
-__all__ = ["ALONE", "CREWS", "Crew", "Crews", "code_of", "share", "task"]
-
 # What the members of a crew know of each other: numbers in memory, on cache lines of their own where many write.
 _LINE = 16
 _TICKET = 0  # which task it is, how many parts it has, and the next that is left

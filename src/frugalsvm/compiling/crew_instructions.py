@@ -8,8 +8,6 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-__all__ = ["acquire", "add", "address_of_arguments", "code_of", "exchange", "load", "pause", "release", "run_part"]
-
 
 def _instruction(function: Callable) -> Any:
     """An instruction for compiled code, without the type that Numba declares for it."""

@@ -6,8 +6,6 @@ from numba.core import event as _event
 
 from frugalsvm.compiling.notice import CompileNotice
 
-__all__ = ["compile_notice"]
-
 
 class _CompileListener(_event.Listener):
     """Hands Numba's events to a notice: one for every function of ours that is not found on disk."""

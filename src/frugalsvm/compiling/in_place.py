@@ -19,8 +19,6 @@ from numba.core.registry import cpu_target
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import NativeValue, infer_getattr, lower_getattr_generic, models, register_model, unbox
 
-__all__ = ["in_place"]
-
 _WORD = 8  # bytes; each field begins at a multiple of it
 _BYTE = ir.IntType(8)
 

@@ -15,18 +15,6 @@ from numba.core import cgutils, config
 from numba.extending import get_cython_function_address, intrinsic
 from numba.np.linalg import call_xxgemm
 
-__all__ = [
-    "INTERPRETED",
-    "add_to",
-    "also_in_python",
-    "call_library",
-    "larger",
-    "library_routine",
-    "matrix_product",
-    "smaller",
-    "value_of",
-]
-
 INTERPRETED = bool(config.DISABLE_JIT)
 
 

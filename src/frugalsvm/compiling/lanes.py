@@ -15,8 +15,6 @@ from numba.extending import intrinsic
 
 from frugalsvm.compiling.instructions import also_in_python
 
-__all__ = ["MOST_IN_ORDER", "lanes_64", "lanes_128", "lanes_256"]
-
 MOST_IN_ORDER = 8
 _IN_ORDER = ("nnan", "ninf", "nsz", "contract")  # the compiler must not add in another order
 

@@ -3,8 +3,6 @@
 import sys
 from pathlib import Path
 
-__all__ = ["peak_megabytes"]
-
 
 def peak_megabytes() -> float:
     """Largest resident set so far, in megabytes; NaN where the system does not tell."""

@@ -14,8 +14,6 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["PATIENCE", "CompileNotice", "show_compiling", "show_on_terminal"]
-
 PATIENCE = 2.0  # seconds after which somebody wants to know
 QUIET = "FRUGALSVM_QUIET"
 FIRST_LINE = (

@@ -1,4 +1,4 @@
-"""Packs machine code from Numba's cache on disk into the two files of a level that `shipped.py` reads."""
+"""Packs machine code from Numba's cache on disk into the two files of a level that `code_cache.py` reads."""
 
 import hashlib
 import json
@@ -14,9 +14,7 @@ from llvmlite.binding import parse_assembly
 from numba.core.serialize import dumps
 
 from frugalsvm.compiling.baselines import Baseline
-from frugalsvm.compiling.shipped import MANIFEST, Place, digest_of, made_with, piece_name
-
-__all__ = ["kept_types", "pack_level", "write_manifest"]
+from frugalsvm.compiling.code_cache import MANIFEST, Place, digest_of, made_with, piece_name
 
 _NO_CLOSURE = hashlib.sha256(b"").hexdigest()
 

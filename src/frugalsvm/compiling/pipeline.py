@@ -24,8 +24,6 @@ from numba.core.typing import Context, signature
 
 from frugalsvm.compiling.in_place import in_place
 
-__all__ = ["EntryCompiler", "InnerCompiler"]
-
 _PASSES = (
     untyped_passes.TranslateByteCode,
     untyped_passes.FixupArgs,

@@ -22,18 +22,6 @@ from threadpoolctl import ThreadpoolController
 
 from frugalsvm.exceptions import ParameterError
 
-__all__ = [
-    "ONE_THREAD",
-    "Threads",
-    "all_cores_unless",
-    "blas_threads",
-    "is_at_work",
-    "row_blocks",
-    "thread_count",
-    "usable_cores",
-]
-
-
 WORTH_A_THREAD = 4e6  # multiplications, about 0.1 ms: a product that waits for several threads takes 0.02 ms longer
 
 

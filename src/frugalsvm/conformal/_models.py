@@ -8,7 +8,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from frugalsvm.estimators.streaming import learns_streams
+from frugalsvm.estimators.automatic import learns_streams
 from frugalsvm.exceptions import ParameterError
 
 

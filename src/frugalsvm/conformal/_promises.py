@@ -22,7 +22,7 @@ from frugalsvm.core.score_reservoir import (
     p_values_among,
     threshold_of,
 )
-from frugalsvm.estimators.parameter_values import check_count, check_positive
+from frugalsvm.estimators.constraints import check_count, check_positive
 from frugalsvm.estimators.unchanged import prepare_to_learn
 from frugalsvm.exceptions import ParameterError
 

@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 from frugalsvm._locks import ThreadSafe, exclusive
 from frugalsvm.conformal._models import is_river
 from frugalsvm.conformal._saved import BUFFER
-from frugalsvm.estimators.parameter_values import check_count
+from frugalsvm.estimators.constraints import check_count
 from frugalsvm.exceptions import ParameterError
 
 __all__ = ["DelayBuffer"]

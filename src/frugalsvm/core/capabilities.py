@@ -3,7 +3,7 @@
 A kernel says what it offers (nothing, unless it says so):
 
 =================== =================================================================================================
-``shift_invariant`` K(x, z) depends on x - z only: rows may be relative to an origin (``core/origin.py``)
+``shift_invariant`` K(x, z) depends on x - z only: rows may be relative to an origin (``core/seen_rows.py``)
 ``gaussian``        K(x, z) = exp(-gamma ||x - z||^2): vectors can be merged
 ``spectral``        Fourier features can be drawn (``lowrank/spectra.py``); a Gaussian kernel offers it anyway
 ``by_feature``      K(x, z) is a function of a sum over features (``core/feature_sums.py``); what does not say so is one

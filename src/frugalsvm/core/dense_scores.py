@@ -30,13 +30,13 @@ from frugalsvm.core.fastmath import ADJACENT, magnitude_bits, rows_dot, weighted
 from frugalsvm.core.kernels import pairing_of, scored_row
 from frugalsvm.core.lookahead import BLOCK_ROWS
 from frugalsvm.core.pairing import block_pairs, column_pairs, row_pairs
+from frugalsvm.core.seen_rows import largest_size
 
 __all__ = [
     "DenseScoring",
     "NarrowVectors",
     "UnfitRowsError",
     "Vectors",
-    "largest_size",
     "most_bits",
     "new_scoring",
     "new_vectors",
@@ -56,11 +56,6 @@ _BLOCKS_EACH = 4  # of a thread, at least, where blocks are long
 
 class UnfitRowsError(ValueError):
     """Rows with values that are not finite, or so large that squared norms would not be."""
-
-
-def largest_size(n_features, dtype) -> float:
-    """The largest value that rows may have: squared norms, and their sums with others, do not overflow."""
-    return (float(np.finfo(dtype).max) / (4 * n_features)) ** 0.5
 
 
 @cache

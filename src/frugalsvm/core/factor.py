@@ -17,12 +17,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm.compiling.functions import call_library, compiled, library_routine
+from frugalsvm.compiling.functions import call_library, compiled, entry, library_routine
 
 __all__ = [
     "Library",
     "add_product",
     "add_square",
+    "inverse",
     "invert_factor",
     "library_for",
     "multiply",
@@ -31,6 +32,7 @@ __all__ = [
     "set_apart",
     "set_sizes",
 ]
+
 
 _BLOCK = 128
 
@@ -175,3 +177,34 @@ def add_product(library, transposed, factor, A, B, out, integers):
         library.add_product,
         (transposed[0], transposed[1], rows, columns, depth, factor, A, first, B, second, library.one, out, apart),
     )
+
+
+# --- inverses of matrices that are not large: threads invert side by side, without Python's lock ---------------------
+
+_LOWER = np.frombuffer(b"L", np.uint8).copy()
+
+
+def inverse(matrix: np.ndarray) -> np.ndarray | None:
+    """The inverse in the place of the matrix, which is C-contiguous; None if it is not positive definite."""
+    sizes = np.array([len(matrix), 0], np.int32)
+    return matrix if _invert(*_inverting(matrix.dtype), _LOWER, matrix, sizes) else None
+
+
+@cache
+def _inverting(dtype: Any) -> tuple[int, int]:
+    kind = "s" if dtype == np.float32 else "d"
+    return library_routine("lapack", f"{kind}potrf"), library_routine("lapack", f"{kind}potri")
+
+
+@entry
+def _invert(factor, invert, lower, matrix, sizes):
+    """A row of ours is a column of LAPACK: its lower triangle is above our diagonal."""
+    n, info = sizes[:1], sizes[1:]
+    call_library(factor, (lower, n, matrix, n, info))
+    if info[0] != 0:
+        return False
+    call_library(invert, (lower, n, matrix, n, info))
+    for i in range(len(matrix)):
+        for j in range(i):
+            matrix[i, j] = matrix[j, i]
+    return info[0] == 0

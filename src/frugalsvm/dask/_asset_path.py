@@ -15,7 +15,7 @@ from frugalsvm.dask._asset_tasks import JUDGING_ROWS, Fold, Question, answers_of
 from frugalsvm.dask._preparing import shares
 from frugalsvm.dask._side_by_side import solved_side_by_side
 from frugalsvm.estimators.calibrated import is_calibrated
-from frugalsvm.estimators.parameter_values import values_of_path
+from frugalsvm.estimators.constraints import values_of_path
 from frugalsvm.lowrank.backends.partitions import PartitionedProblem
 from frugalsvm.lowrank.continuation import Solution, solve
 from frugalsvm.lowrank.problem import Sample

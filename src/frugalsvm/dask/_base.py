@@ -30,11 +30,10 @@ from frugalsvm.dask._preparing import (
 )
 from frugalsvm.estimators.automatic import chooses
 from frugalsvm.estimators.calibrated import is_calibrated, n_held_out
+from frugalsvm.estimators.constraints import check_choice, check_count
 from frugalsvm.estimators.fit_warnings import warn_if_poor
 from frugalsvm.estimators.learner import begin
-from frugalsvm.estimators.metric import most_rows
-from frugalsvm.estimators.origin import for_known_rows
-from frugalsvm.estimators.parameter_values import check_choice, check_count
+from frugalsvm.estimators.seen_rows import for_known_rows, most_rows
 from frugalsvm.exceptions import ParameterError
 
 _KEPT_SHARE = 0.3  # of the cluster's memory, for rows that are kept between rounds

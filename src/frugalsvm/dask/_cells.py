@@ -11,9 +11,8 @@ import numpy as np
 from dask import delayed
 
 from frugalsvm.cells.choosing import looked_at
-from frugalsvm.cells.places import OnThreads
+from frugalsvm.cells.places import OnThreads, left_out_scores
 from frugalsvm.cells.solver import Cells, Examples
-from frugalsvm.cells.training import left_out_scores
 from frugalsvm.cells.tree import Tree
 from frugalsvm.cells.trunk import grafted
 from frugalsvm.compiling.threads import ONE_THREAD, Threads

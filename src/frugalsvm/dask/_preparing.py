@@ -11,9 +11,8 @@ from sklearn.base import clone, is_classifier, is_outlier_detector
 from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from frugalsvm.core.metric import Metric, seen_rows
 from frugalsvm.core.moments import Moments, joined_moments, moments_of
-from frugalsvm.core.origin import Origin
+from frugalsvm.core.seen_rows import Metric, Origin, seen_rows
 from frugalsvm.estimators.labels import check_two_classes, distinct_labels, encoded_labels, refuse_empty_classes
 from frugalsvm.estimators.targets import checked_targets
 from frugalsvm.estimators.validation import validated_rows

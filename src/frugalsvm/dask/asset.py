@@ -11,7 +11,7 @@ from frugalsvm.dask._asset_tasks import Shared, features_kept
 from frugalsvm.dask._base import DaskEstimator, Training
 from frugalsvm.estimators.asset import ASSETClassifier
 from frugalsvm.estimators.calibrated import is_calibrated
-from frugalsvm.estimators.parameter_values import is_path, parsed_bytes, values_of_path
+from frugalsvm.estimators.constraints import is_path, parsed_bytes, values_of_path
 from frugalsvm.estimators.parameters import documented
 from frugalsvm.lowrank.backends.partitions import rows_to_begin_with
 from frugalsvm.lowrank.maps import n_candidates, width_of

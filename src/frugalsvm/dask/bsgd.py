@@ -14,8 +14,8 @@ from frugalsvm.dask._base import DaskEstimator, Training, calibrate_on_validatio
 from frugalsvm.dask._preparing import Rows, as_made_here
 from frugalsvm.dask._refit import Refit, rows_for
 from frugalsvm.estimators.bsgd import BSGDClassifier
+from frugalsvm.estimators.constraints import check_count, check_positive
 from frugalsvm.estimators.fit_warnings import warn_at_limit
-from frugalsvm.estimators.parameter_values import check_count, check_positive
 from frugalsvm.estimators.parameters import documented
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.lowrank.training import Watch

@@ -10,7 +10,7 @@ from frugalsvm.dask._cluster import Cluster, SchedulerLostError, client_for
 from frugalsvm.dask._collections import sources_of
 from frugalsvm.dask._predicting import LazyPredictions
 from frugalsvm.dask._preparing import check_numbers, naming, rows_together, shares
-from frugalsvm.estimators.parameter_values import check_count
+from frugalsvm.estimators.constraints import check_count
 from frugalsvm.pipelines import ColumnEncoder, StreamPipeline
 from frugalsvm.pipelines.encoder import joined_encoder
 from frugalsvm.pipelines.frames import is_frame

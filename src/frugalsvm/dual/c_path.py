@@ -22,8 +22,6 @@ from frugalsvm.dual.online import new_solver, new_work, solver_of
 from frugalsvm.dual.state import UNKNOWN
 from frugalsvm.dual.steps import step_on_worst
 
-__all__ = ["out_of_fold_values"]
-
 BLOCK_ROWS = 256
 MOST_STEPS = 10**9
 SHARE_OF_GAP = 0.1  # of the gap that LASVM-G leaves

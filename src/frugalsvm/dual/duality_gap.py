@@ -18,8 +18,6 @@ import numpy as np
 from frugalsvm.compiling.functions import compiled, larger, separate
 from frugalsvm.core.blocks import kernel_matrix
 
-__all__ = ["NotTheProblemError", "gap_of", "gap_target", "member_gap", "sum_up", "training_gap"]
-
 BLOCK_VALUES = 2**20  # kernel values at a time
 ROUNDING = 1e-6  # a box may be exceeded by this share of it: boxes of float32 models are rounded
 

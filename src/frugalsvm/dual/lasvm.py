@@ -30,8 +30,6 @@ from frugalsvm.dual.state import MIDDLE, UNKNOWN
 from frugalsvm.dual.steps import change_alpha
 from frugalsvm.dual.working_set import admit_member, dismiss, meet, one_sided, take_slot
 
-__all__ = ["LASVM"]
-
 NOBODY = 1e300  # the gradient of nobody who may rise or fall
 TIE = 1e-12
 

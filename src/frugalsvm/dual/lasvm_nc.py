@@ -30,8 +30,6 @@ from frugalsvm.dual.state import LEFT, MIDDLE, RIGHT
 from frugalsvm.dual.steps import coordinate_step, move_one, step_on_worst
 from frugalsvm.dual.working_set import PATIENCE, admit_member, clean, meet, one_sided, take_slot
 
-__all__ = ["HINGE_LOSS", "LASVMNC", "RAMP_FILTER", "RAMP_LOSS"]
-
 HINGE_LOSS, RAMP_LOSS, RAMP_FILTER = range(3)
 
 

@@ -21,20 +21,6 @@ from frugalsvm.core.sources import current_columns, new_source, rows_at_a_time
 from frugalsvm.dual.state import DualState, new_state, resized_state
 from frugalsvm.dual.working_set import has_room, release
 
-__all__ = [
-    "DualSolver",
-    "Work",
-    "finish",
-    "learn",
-    "new_solver",
-    "new_work",
-    "newcomers_row",
-    "remembered",
-    "reprocess",
-    "solver_of",
-    "visit",
-]
-
 FIRST_SLOTS = 1024
 MANY_SLOTS = 4096
 MANY_ROWS = 1000

@@ -11,8 +11,6 @@ import numpy as np
 from frugalsvm.core.expansion import Expansion, new_expansion
 from frugalsvm.core.predict import confidence
 
-__all__ = ["SELECTIONS", "PackedSupport", "most_informative", "selected_rows"]
-
 SELECTIONS = ("random", "margin", "gradient")
 
 

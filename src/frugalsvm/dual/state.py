@@ -29,19 +29,6 @@ from frugalsvm._stored import distinct, stored, within
 from frugalsvm.core.expansion import Expansion, new_expansion, resized
 from frugalsvm.core.records import float_record, integer_record
 
-__all__ = [
-    "CHUNK",
-    "LEFT",
-    "MIDDLE",
-    "RIGHT",
-    "UNKNOWN",
-    "DualState",
-    "new_state",
-    "resized_state",
-    "support_of",
-    "trimmed",
-]
-
 LEFT, MIDDLE, RIGHT = range(3)  # of the ramp
 CHUNK = 256  # slots of a chunk
 UNKNOWN = -1.0  # a sum that is to be computed when it is needed

@@ -17,8 +17,6 @@ from frugalsvm.core.cache import row_of_slot
 from frugalsvm.core.kernels import self_value
 from frugalsvm.dual.state import CHUNK, UNKNOWN
 
-__all__ = ["change_alpha", "coordinate_step", "move_one", "step_on_worst"]
-
 SINGULAR = 1e-12
 
 

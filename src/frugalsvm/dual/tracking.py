@@ -33,9 +33,6 @@ from frugalsvm.dual.state import MIDDLE
 from frugalsvm.dual.steps import coordinate_step, move_one, step_on_worst
 from frugalsvm.dual.working_set import admit_member, dismiss, take_slot
 
-__all__ = ["Tracking", "make_rounds", "mean_of_round", "new_tracking"]
-
-
 TRACE = float_record("gap_sum", "n_gaps")  # the sum of the normalized gaps after each example, and how many
 
 

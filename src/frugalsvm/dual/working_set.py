@@ -9,8 +9,6 @@ from frugalsvm.core.kernels import self_value
 from frugalsvm.core.lookahead import example_norm, place_example
 from frugalsvm.dual.state import LEFT, RIGHT, UNKNOWN
 
-__all__ = ["PATIENCE", "admit_member", "clean", "dismiss", "has_room", "meet", "one_sided", "release", "take_slot"]
-
 LONG = 20
 PATIENCE = 30  # times as many idle members stay as long as examples are one-sided
 

@@ -12,10 +12,12 @@ from frugalsvm.arrays.sources import HostSource, dense_rows
 from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.moments import moments_of
-from frugalsvm.core.origin import origin_of_moments
+from frugalsvm.core.seen_rows import origin_of_moments
 from frugalsvm.estimators._batches import Batches
 from frugalsvm.estimators.automatic import chooses
 from frugalsvm.estimators.constraints import (
+    check_choice,
+    check_count,
     constraints,
     count,
     is_auto,
@@ -27,11 +29,10 @@ from frugalsvm.estimators.constraints import (
     strengths,
 )
 from frugalsvm.estimators.feature_maps import new_generator
+from frugalsvm.estimators.kernel_model import FitsAndFollows
 from frugalsvm.estimators.low_rank_machine import SOLVERS, LowRankMachine
-from frugalsvm.estimators.metric import most_rows
-from frugalsvm.estimators.parameter_values import check_choice, check_count
 from frugalsvm.estimators.parameters import parameter, parameters
-from frugalsvm.estimators.protocol import FitsAndFollows
+from frugalsvm.estimators.seen_rows import most_rows
 from frugalsvm.estimators.unchanged import unchanged_on_error
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.lowrank.backends.torch import STORED_AS

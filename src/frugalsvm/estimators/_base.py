@@ -16,8 +16,10 @@ from frugalsvm.compiling.threads import Threads, row_blocks, thread_count
 from frugalsvm.core.outputs import n_outputs_for, signs
 from frugalsvm.core.predict import confidence
 from frugalsvm.estimators.calibrated import CalibratedClassifier
+from frugalsvm.estimators.constraints import check_choice, check_count
 from frugalsvm.estimators.expansion_model import ExpansionModel
 from frugalsvm.estimators.fit_warnings import warn_after_fit
+from frugalsvm.estimators.kernel_model import Fits, FitsAndFollows
 from frugalsvm.estimators.labels import (
     check_classes_have_weight,
     check_two_classes,
@@ -26,9 +28,7 @@ from frugalsvm.estimators.labels import (
     encoded_labels,
     example_weights,
 )
-from frugalsvm.estimators.parameter_values import check_choice, check_count
 from frugalsvm.estimators.progress import following
-from frugalsvm.estimators.protocol import Fits, FitsAndFollows
 
 _ROWS_OF_SCORES = 2**13  # that a thread compares at a time
 LARGEST_WEIGHT = 100.0  # of an example of a rare class, where classes are balanced on a stream

@@ -8,7 +8,7 @@ from scipy.sparse import issparse
 
 from frugalsvm.arrays.namespace import on_host
 from frugalsvm.core.moments import Moments, joined_moments, moments_of
-from frugalsvm.estimators.origin import check_size
+from frugalsvm.estimators.seen_rows import check_size
 from frugalsvm.estimators.validation import validated_rows
 
 

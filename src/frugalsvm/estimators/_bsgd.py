@@ -19,10 +19,18 @@ from frugalsvm.core.losses import MARGIN
 from frugalsvm.core.outputs import n_outputs_for
 from frugalsvm.core.schedules import LEARNERS, Forgetting, Perceptron, clock_of, new_schedule
 from frugalsvm.estimators._saved import kept_for_prediction, trimmed
-from frugalsvm.estimators.constraints import constraints, is_auto, one_of, optional, positive
+from frugalsvm.estimators.constraints import (
+    bytes_per_slot,
+    check_positive,
+    constraints,
+    is_auto,
+    one_of,
+    optional,
+    positive,
+    slots_for_budget,
+)
 from frugalsvm.estimators.expansion_model import ExpansionModel, PassParameters
 from frugalsvm.estimators.learner import FIRST_SLOTS, with_features
-from frugalsvm.estimators.parameter_values import bytes_per_slot, check_positive, slots_for_budget
 from frugalsvm.estimators.parameters import learned
 from frugalsvm.exceptions import ParameterError
 

@@ -11,8 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.core.kernels import KERNELS, Precomputed
 from frugalsvm.estimators._scoring import Scorer
-from frugalsvm.estimators.constraints import constraints
-from frugalsvm.estimators.parameter_values import check_choice
+from frugalsvm.estimators.constraints import check_choice, constraints
 from frugalsvm.estimators.validation import validated_rows
 from frugalsvm.lowrank.own_kernel import is_symmetric
 

@@ -8,10 +8,9 @@ from frugalsvm.cells.changes.mending import Staged
 from frugalsvm.cells.changes.public import Box, public_tree, stays_public
 from frugalsvm.cells.tree import Tree, cells_of
 from frugalsvm.core.capabilities import offers
-from frugalsvm.core.metric import in_metric
-from frugalsvm.core.origin import origin_at
-from frugalsvm.estimators.origin import first_origin, relative_rows
-from frugalsvm.estimators.parameter_values import check_choice
+from frugalsvm.core.seen_rows import in_metric, origin_at
+from frugalsvm.estimators.constraints import check_choice
+from frugalsvm.estimators.seen_rows import first_origin, relative_rows
 from frugalsvm.exceptions import ParameterError
 
 TREES = ("rows", "public")

@@ -11,17 +11,16 @@ from frugalsvm.arrays.namespace import is_device_name
 from frugalsvm.budgeted.policy import Unlimited
 from frugalsvm.compiling.threads import thread_count
 from frugalsvm.core.capabilities import offers
-from frugalsvm.core.dense_scores import largest_size
 from frugalsvm.core.expansion import Expansion, coefficients, new_expansion
 from frugalsvm.core.kernels import UNIT_KERNELS, Intersection
-from frugalsvm.core.metric import Metric
 from frugalsvm.core.outputs import n_outputs_for
 from frugalsvm.core.records import as_numbers
+from frugalsvm.core.seen_rows import Metric, largest_size
 from frugalsvm.estimators._predictor import Predictor
-from frugalsvm.estimators.parameter_values import new_kernel
+from frugalsvm.estimators.constraints import new_kernel
 from frugalsvm.lowrank.kernel_sum import KernelSum
 from frugalsvm.lowrank.own_kernel import OwnKernel
-from frugalsvm.persist.errors import ModelFileError, malformed
+from frugalsvm.persist.archive import ModelFileError, malformed
 from frugalsvm.persist.savable import FOR_PREDICTION, Saved
 from frugalsvm.persist.values import are_names, array, dict_of, integer, is_classes, is_number, or_none, part
 

@@ -13,12 +13,12 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
 from frugalsvm.compiling.threads import Threads, blas_threads, row_blocks, thread_count
-from frugalsvm.core.dense_scores import UnfitRowsError, largest_size, new_scoring, new_vectors, score_on_threads
+from frugalsvm.core.dense_scores import UnfitRowsError, new_scoring, new_vectors, score_on_threads
 from frugalsvm.core.expansion import Expansion
 from frugalsvm.core.lookahead import BLOCK_ROWS
-from frugalsvm.core.origin import relative
 from frugalsvm.core.predict import decision_values
-from frugalsvm.estimators.origin import are_small
+from frugalsvm.core.seen_rows import largest_size, relative
+from frugalsvm.estimators.seen_rows import are_small
 from frugalsvm.estimators.validation import refuse_unsuitable, without_duplicates
 
 # Work is counted in multiplications: about 30 take a nanosecond.

@@ -22,8 +22,6 @@ from frugalsvm.estimators.targets import checked_weights
 from frugalsvm.lowrank.targets import accuracy, class_indices, class_targets, label_accuracy
 from frugalsvm.persist.values import IS_BOOL, is_classes
 
-__all__ = ["ASSETClassifier"]
-
 
 def _label_matrix(y: Any) -> np.ndarray | None:
     """Labels 0 and 1 as (n, n_labels), or None where y is anything else, such as a class for each row."""

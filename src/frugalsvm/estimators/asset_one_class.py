@@ -17,8 +17,6 @@ from frugalsvm.lowrank.maps import linear_values, raw_weights
 from frugalsvm.lowrank.one_class import mean_of_features, rows_at_border, targets_of_rows
 from frugalsvm.lowrank.targets import spread
 
-__all__ = ["ASSETOneClassSVM"]
-
 
 @estimator
 class ASSETOneClassSVM(DetectsOutliers, LowRankMachine):

@@ -10,8 +10,8 @@ from frugalsvm._locks import shared
 from frugalsvm.arrays.namespace import arrays_on
 from frugalsvm.estimators._asset_saved import LOW_RANK
 from frugalsvm.estimators._asset_streams import StreamMachine
+from frugalsvm.estimators.constraints import check_positive
 from frugalsvm.estimators.fit_warnings import warn_if_units_differ
-from frugalsvm.estimators.parameter_values import check_positive
 from frugalsvm.estimators.parameters import estimator
 from frugalsvm.estimators.targets import PINBALL, PredictsNumbers, TargetScale, robust_scale_of
 from frugalsvm.exceptions import ParameterError
@@ -19,8 +19,6 @@ from frugalsvm.lowrank.cross_validation import are_few, errors_left_out
 from frugalsvm.lowrank.losses import Pinball, Squared
 from frugalsvm.lowrank.targets import explained, spread
 from frugalsvm.persist.values import IS_BOOL, integer, or_none, part
-
-__all__ = ["ASSETRegressor"]
 
 
 def _is_sound(model):

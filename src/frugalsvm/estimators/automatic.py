@@ -8,9 +8,8 @@ from sklearn.base import clone, is_classifier, is_regressor
 
 from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.core.kernels import KERNELS
-from frugalsvm.estimators.constraints import AUTO, is_auto
-from frugalsvm.estimators.parameter_values import gamma_value
-from frugalsvm.selection.sampling import some_rows
+from frugalsvm.estimators.constraints import AUTO, gamma_value, is_auto
+from frugalsvm.metric_learning.machine import drawn_rows
 from frugalsvm.selection.widths import (
     LEAST_ROWS,
     N_LANDMARKS,
@@ -20,8 +19,6 @@ from frugalsvm.selection.widths import (
     last_rows_first,
     most_rows,
 )
-
-__all__ = ["choice_of", "chooses", "chooses_in_order", "for_stream", "may_follow"]
 
 _LEAST_STREAM_ROWS = 1000  # of a first batch: it must be like the stream
 # Factor of the usual gamma. Where the last rows of a first batch are like none before them, nothing predicts them, and
@@ -68,7 +65,7 @@ def choice_of(estimator: Any, X, targets, weights, *, whole: bool) -> Choice | N
     if not has_width(kernel) or X.shape[0] < n_least:
         return None
     rng = np.random.default_rng(0)
-    rows = some_rows(X, targets(), weights, rng, most_rows(X.shape[1]))
+    rows = drawn_rows(X, targets(), weights, rng, most_rows(X.shape[1]))
     if len(rows.X) < LEAST_ROWS or not rows.targets.std(axis=0).any():
         return None
     if not issparse(X):
@@ -94,3 +91,11 @@ def _given_gamma(estimator: Any, X, kernel: Any) -> float | None:
     if metric is not None and metric.gamma > 0 and isinstance(estimator.gamma, str):
         return metric.gamma
     return None if is_auto(estimator.gamma) else gamma_value(estimator.gamma, X, kernel)
+
+
+def learns_streams(model: Any) -> bool:
+    """Whether a model can learn a stream batch by batch, from its first rows on.
+
+    Machines in cells have `partial_fit` as well, which adds rows to what a fit has made.
+    """
+    return hasattr(model, "partial_fit") and not getattr(model, "_first_batch_decides", False)

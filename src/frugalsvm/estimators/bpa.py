@@ -10,8 +10,6 @@ from frugalsvm.estimators.constraints import one_of, positive
 from frugalsvm.estimators.learner import OneVsRestLearners
 from frugalsvm.estimators.parameters import estimator, parameter
 
-__all__ = ["BPAClassifier"]
-
 
 @estimator
 class BPAClassifier(OneVsRestLearners):

@@ -20,8 +20,6 @@ from frugalsvm.persist.values import array, is_positive, or_none, part
 from frugalsvm.selection.in_order import ENOUGH_ROWS, choice_in_order
 from frugalsvm.selection.widths import has_width
 
-__all__ = ["BSGDClassifier"]
-
 _USUAL_ALPHA = 1e-4  # of streams, whose length is not known
 # alpha="auto". In the end an example that was wrong has the coefficient 1 / (alpha n): what noise adds averages out
 # only if many have a part in it, so alpha n grows with the share of errors. Of few rows that share tells less about

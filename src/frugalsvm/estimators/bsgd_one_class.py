@@ -20,13 +20,11 @@ from frugalsvm.core.one_class import OneClass
 from frugalsvm.estimators._bsgd import BudgetedSGD, has_room_to_learn, prediction_state
 from frugalsvm.estimators._saved import HAS_BUDGET, OPTIONAL, check_loaded_parameters, expansion_is_sound
 from frugalsvm.estimators.constraints import count, optional, share
+from frugalsvm.estimators.kernel_model import FitsAndFollows
 from frugalsvm.estimators.parameters import estimator, fixed, learned, parameter
-from frugalsvm.estimators.protocol import FitsAndFollows
 from frugalsvm.estimators.targets import DetectsOutliers, checked_weights
 from frugalsvm.persist.savable import Saved
 from frugalsvm.persist.values import integer, part
-
-__all__ = ["BSGDOneClassSVM"]
 
 _ROWS_AT_A_TIME = 2**13  # of a pass in random order
 

@@ -12,16 +12,13 @@ from frugalsvm.core.residuals import LOSSES, loss_of_residuals
 from frugalsvm.core.schedules import clock_of
 from frugalsvm.estimators._bsgd import BudgetedSGD, has_room_to_learn, prediction_state
 from frugalsvm.estimators._saved import HAS_BUDGET, OPTIONAL, check_loaded_parameters, expansion_is_sound
-from frugalsvm.estimators.constraints import is_auto, one_of
+from frugalsvm.estimators.constraints import check_positive, is_auto, one_of
 from frugalsvm.estimators.fit_warnings import warn_if_out_of_scale
-from frugalsvm.estimators.parameter_values import check_positive
 from frugalsvm.estimators.parameters import estimator, learned, parameter
 from frugalsvm.estimators.targets import PINBALL, PredictsNumbers, TargetScale, scale_of
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.persist.savable import Saved
 from frugalsvm.persist.values import IS_BOOL, integer, is_positive, part
-
-__all__ = ["BSGDRegressor"]
 
 _LEARNERS = ("norma", "pegasos")
 _PINBALL_PASSES = 4

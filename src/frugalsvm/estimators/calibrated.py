@@ -28,8 +28,6 @@ from frugalsvm.estimators.parameters import parameter, parameters
 from frugalsvm.estimators.unchanged import LONG_BATCH
 from frugalsvm.exceptions import ParameterError
 
-__all__ = ["CalibratedClassifier", "Judged", "folds_of", "is_calibrated", "n_held_out"]
-
 _SHARE = 5  # one row in five is held out
 _ENOUGH = 500  # held-out rows, where one pass predicts them anyway, before it learns them
 _PARTS = 8  # in which held-out rows are judged and learned

@@ -34,8 +34,6 @@ from frugalsvm.estimators.parameters import learned, parameter, parameters
 from frugalsvm.persist.savable import Saved, with_new_names
 from frugalsvm.persist.values import array, is_positive, or_none, part
 
-__all__ = ["DualClassifier", "with_learner"]
-
 
 def _is_sound(model):
     (state, cache), learner = model._solver, model._learner

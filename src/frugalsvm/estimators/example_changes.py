@@ -9,13 +9,11 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from frugalsvm._locks import exclusive
 from frugalsvm.estimators.forget_reports import ReportsForgetting, certificate, digest_of_examples
 from frugalsvm.estimators.labels import distinct_labels, encoded_labels
-from frugalsvm.estimators.origin import absolute_rows
+from frugalsvm.estimators.seen_rows import absolute_rows
 from frugalsvm.estimators.unchanged import prepare_to_learn
 from frugalsvm.exact.forgetting import Freed, erase, indices_of_ids, indices_of_rows
 from frugalsvm.exact.incremental import unlearn
 from frugalsvm.exact.one_vs_one import left_out_values
-
-__all__ = ["ForgetsExamples"]
 
 
 class ForgetsExamples(ReportsForgetting):

@@ -12,15 +12,12 @@ from frugalsvm.core.expansion import Expansion, coefficients
 from frugalsvm.core.lookahead import BLOCK_ROWS
 from frugalsvm.estimators._predictor import Predictor
 from frugalsvm.estimators._scoring import Scorer, scores_by_blocks
-from frugalsvm.estimators.constraints import budget, constraints, count
+from frugalsvm.estimators.constraints import budget, bytes_per_slot, constraints, count
 from frugalsvm.estimators.kernel_model import KernelEstimator
-from frugalsvm.estimators.origin import absolute_rows
-from frugalsvm.estimators.parameter_values import bytes_per_slot
 from frugalsvm.estimators.parameters import learned, parameter, parameters
 from frugalsvm.estimators.progress import following
+from frugalsvm.estimators.seen_rows import absolute_rows
 from frugalsvm.estimators.validation import AS_IT_IS
-
-__all__ = ["ExpansionModel", "PassParameters", "expansion_bytes"]
 
 
 @parameters

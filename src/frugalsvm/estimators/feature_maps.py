@@ -15,19 +15,16 @@ from frugalsvm.arrays.sources import dense_rows
 from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.core.capabilities import check_kernel
 from frugalsvm.core.kernels import KERNELS
-from frugalsvm.estimators.constraints import constraints, count, non_negative, one_of, optional
+from frugalsvm.estimators.constraints import check_choice, constraints, count, non_negative, one_of, optional
 from frugalsvm.estimators.kernel_model import KernelEstimator
-from frugalsvm.estimators.origin import absolute_rows
-from frugalsvm.estimators.parameter_values import check_choice
 from frugalsvm.estimators.parameters import estimator, fixed, learned, parameter, parameters
+from frugalsvm.estimators.seen_rows import absolute_rows
 from frugalsvm.estimators.unchanged import unchanged_on_error
 from frugalsvm.estimators.validation import refuse_unsuitable
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.lowrank.backends.compiled import Compiled, stored_rows
 from frugalsvm.lowrank.maps import MapPlan, n_candidates, whitening_of, width_of
 from frugalsvm.lowrank.passes import Passes
-
-__all__ = ["LANDMARKS", "FourierMap", "HasFeatureMap", "NystroemMap", "new_generator"]
 
 FEATURE_MAPS = ("nystroem", "fourier")
 LANDMARKS = ("uniform", "kmeans++", "kmeans")

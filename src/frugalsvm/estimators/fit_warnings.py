@@ -1,5 +1,6 @@
 """What `fit` warns of: solvers that stopped at their limit, and classifiers no better than the majority class."""
 
+import sys
 from operator import mul
 
 import numpy as np
@@ -7,22 +8,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from frugalsvm.compiling.threads import row_blocks
 from frugalsvm.core.capabilities import offers
-from frugalsvm.estimators.caller_warnings import is_compared, warn_caller
 from frugalsvm.estimators.constraints import is_auto
-from frugalsvm.estimators.origin import for_known_rows
-from frugalsvm.exceptions import PoorFitWarning
-
-__all__ = [
-    "warn_after_fit",
-    "warn_at_limit",
-    "warn_if_above",
-    "warn_if_coefficients_cancel",
-    "warn_if_mean_is_as_good",
-    "warn_if_out_of_scale",
-    "warn_if_poor",
-    "warn_if_poor_left_out",
-    "warn_if_units_differ",
-]
+from frugalsvm.estimators.seen_rows import for_known_rows
+from frugalsvm.exceptions import PoorFitWarning, warn_caller
 
 _BLOCK_ROWS = 2**16
 SAMPLE = 500  # rows on which a model is looked at
@@ -67,7 +55,7 @@ def warn_if_poor(estimator, X, labels, weights) -> None:
 
     Not of candidates that a search of scikit-learn compares: poor ones do not win, and the last fit is looked at.
     """
-    if is_compared():
+    if _is_compared():
         return
     known = _sample(len(labels), weights)
     if len(known) < FEW:
@@ -85,7 +73,7 @@ def _sample(n_rows, weights):
 def warn_if_poor_left_out(estimator, right, labels, weights) -> None:
     """The same for a model that knows of every row whether it would be right had it not learned it."""
     n_known = len(labels) if weights is None else np.count_nonzero(weights)
-    if n_known >= FEW and not is_compared():
+    if n_known >= FEW and not _is_compared():
         _warn_if_no_better(estimator, right, labels, weights, "left-out training rows")
 
 
@@ -110,7 +98,7 @@ def warn_if_mean_is_as_good(estimator, targets, left: float) -> None:
 
     Targets are in their standard deviations, from the mean; ``left`` is the mean squared error in these units.
     """
-    if len(targets) < FEW or left < 1.0 or is_compared() or not targets.any():
+    if len(targets) < FEW or left < 1.0 or _is_compared() or not targets.any():
         return
     farthest = float(np.abs(targets).max())
     wild = (
@@ -195,3 +183,11 @@ def _worth_trying(estimator) -> str:
     if all(is_auto(getattr(estimator, name)) for name in names):
         names = ["kernel"]
     return ", ".join(names[:-1]) + " and " * (len(names) > 1) + names[-1]
+
+
+def _is_compared() -> bool:
+    """Whether a search or cross-validation of scikit-learn is fitting one of its candidates."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_name != "_fit_and_score":
+        frame = frame.f_back  # type: ignore[assignment]
+    return frame is not None

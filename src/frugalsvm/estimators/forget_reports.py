@@ -11,16 +11,6 @@ import numpy as np
 from frugalsvm._locks import shared
 from frugalsvm._version import __version__
 
-__all__ = [
-    "ReportsForgetting",
-    "certificate",
-    "digest_of_cells",
-    "digest_of_examples",
-    "is_signed_by",
-    "signed",
-    "utc_now",
-]
-
 
 def utc_now() -> str:
     """The time, as certificates have it."""

@@ -15,9 +15,8 @@ from frugalsvm.estimators._base import OnlineClassifier
 from frugalsvm.estimators._incremental_saved import INCREMENTAL
 from frugalsvm.estimators._precomputed import PrecomputedKernel
 from frugalsvm.estimators._scoring import Scorer
-from frugalsvm.estimators.constraints import count, optional, positive
+from frugalsvm.estimators.constraints import check_positive, count, optional, positive
 from frugalsvm.estimators.example_changes import ForgetsExamples
-from frugalsvm.estimators.parameter_values import check_positive
 from frugalsvm.estimators.parameters import estimator, fixed, learned, parameter
 from frugalsvm.estimators.unchanged import prepare_to_learn, unchanged_on_error
 from frugalsvm.exact.incremental import change_C, restored
@@ -26,8 +25,6 @@ from frugalsvm.exact.memory import MemoryLimit, TooLittleMemoryError
 from frugalsvm.exact.one_vs_one import Examples, expansion_of, learn_pairs, no_examples, pairs_of, support_of, votes
 from frugalsvm.exact.solver import capacity_of, new_solver, saved, solver_of
 from frugalsvm.exact.state import trimmed
-
-__all__ = ["IncrementalSVC"]
 
 MEGABYTE = 2**20
 

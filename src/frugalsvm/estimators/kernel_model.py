@@ -1,29 +1,55 @@
-"""The base class of all estimators, classifiers or not: a kernel, and rows in a metric, relative to an origin."""
+"""The base classes of all estimators, classifiers or not: a kernel, rows in a metric, and how they learn.
+
+`KernelEstimator`  a kernel, and rows in a metric, relative to an origin
+`Fits`             and ``fit``, written once for classes, labels in columns, numbers, and no targets
+`FitsAndFollows`   and ``partial_fit``
+
+What an estimator is given becomes rows, targets of its kind and weights (``_examples_of``). The first rows decide about
+the metric, whatever is "auto", the kernel, an empty model and the origin (``_begin``). Then the model learns.
+"""
 
 from contextlib import nullcontext
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
 
 from frugalsvm._locks import ThreadSafe
 from frugalsvm.arrays.namespace import is_torch
 from frugalsvm.compiling.threads import ONE_THREAD, Threads, blas_threads, thread_count
 from frugalsvm.core.kernels import KERNELS
-from frugalsvm.core.metric import Metric, seen_rows
-from frugalsvm.core.origin import Origin, followed, origin_at, relative
+from frugalsvm.core.seen_rows import Metric, Origin, followed, origin_at, relative, seen_rows
 from frugalsvm.estimators.automatic import choice_of, chooses
-from frugalsvm.estimators.caller_warnings import warn_caller
-from frugalsvm.estimators.constraints import check_constraints, check_metric, is_auto, one_of, threads, verbosity
-from frugalsvm.estimators.metric import importances, metric_for, rows_in_metric
-from frugalsvm.estimators.origin import check_size, check_values, first_origin, relative_rows
-from frugalsvm.estimators.parameter_values import new_kernel
+from frugalsvm.estimators.constraints import (
+    check_constraints,
+    check_metric,
+    is_auto,
+    new_kernel,
+    one_of,
+    threads,
+    verbosity,
+)
 from frugalsvm.estimators.parameters import learned, parameter, parameters
-from frugalsvm.estimators.progress import CallbackSupport
-from frugalsvm.estimators.unchanged import learn_on_copies
+from frugalsvm.estimators.progress import CallbackSupport, begin_callbacks, end_callbacks, with_callbacks
+from frugalsvm.estimators.seen_rows import (
+    check_size,
+    check_values,
+    first_origin,
+    importances,
+    metric_for,
+    relative_rows,
+    rows_in_metric,
+)
+from frugalsvm.estimators.unchanged import (
+    Attempt,
+    forget_learned,
+    learn_on_copies,
+    prepare_to_learn,
+    unchanged_on_error,
+)
 from frugalsvm.estimators.validation import AS_IT_IS, validated_rows
-
-__all__ = ["KernelEstimator"]
+from frugalsvm.exceptions import warn_caller
 
 _LONG = 2**20  # values that threads look at side by side
 
@@ -124,7 +150,7 @@ class KernelEstimator(KernelParameters, CallbackSupport, ThreadSafe, BaseEstimat
 
     @property
     def origin_(self) -> Origin | None:
-        """What rows are relative to before the kernel sees them (`frugalsvm.core.origin`); None stays zero."""
+        """What rows are relative to before the kernel sees them (`frugalsvm.core.seen_rows`); None stays zero."""
         return self._origin
 
     def keep_origin(self, origin: Origin) -> None:
@@ -142,7 +168,7 @@ class KernelEstimator(KernelParameters, CallbackSupport, ThreadSafe, BaseEstimat
 
     @property
     def metric_part_(self) -> Metric | None:
-        """The metric as a part, which rows go through before the origin is subtracted (`frugalsvm.core.metric`)."""
+        """The metric as a part, which rows go through before the origin is subtracted (`frugalsvm.core.seen_rows`)."""
         return self._metric
 
     @property
@@ -273,3 +299,98 @@ class KernelEstimator(KernelParameters, CallbackSupport, ThreadSafe, BaseEstimat
 
     def _empty_caches(self):
         """Forget kernel values that are kept, because they may not be those of the model any more."""
+
+
+class Fits(KernelEstimator):
+    """Base of estimators with `fit`; subclasses define
+
+    ``_examples_of(X, y, sample_weight, *, first)``       rows, targets, and weights or None, of what users pass: the
+                                                          first ones, or more for the same model
+    ``_outputs(targets, weights, *, whole)``              signs of classes or values (n_outputs, n), for all that is
+                                                          chosen or learned from the first rows
+    ``_start(X, targets, random_state, *, whole)``        takes the kernel from rows in the metric, and makes a model
+                                                          that has learned nothing
+    ``_learn_all(X, targets, weights, random_state)``     what `fit` learns, from rows as the kernel sees them
+    """
+
+    @with_callbacks
+    def fit(self, X, y, sample_weight=None):
+        """Learn from all rows, in ``max_iter`` passes where there is such a parameter.
+
+        Ctrl-C leaves the model that was there before.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or, for estimators with several outputs, (n_samples, n_outputs)
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the examples; rows of weight 0 are ignored.
+
+        Returns
+        -------
+        self
+        """
+        begin_callbacks(self, X, y)
+        with unchanged_on_error(self) as attempt:
+            self._check_params()
+            self._fit(attempt, X, y, sample_weight)
+        end_callbacks(self, X, y)
+        return self
+
+    def _fit(self, attempt: Attempt, X, y, sample_weight) -> None:
+        random_state = check_random_state(self.random_state)
+        goes_on = getattr(self, "warm_start", False) and self._has_begun
+        X, targets, weights = self._examples_of(X, y, sample_weight, first=not goes_on)
+        if goes_on:
+            self._resume(attempt, targets)
+        else:
+            forget_learned(self)
+            X = self._begin(X, targets, weights, random_state, whole=True)
+        self._learn_all(X, targets, weights, random_state)
+
+    @property
+    def _has_begun(self) -> bool:
+        """Whether there is a model, even if it has learned nothing yet."""
+        return hasattr(self, "_kernel")
+
+    def _begin(self, X, targets, weights, random_state, *, whole: bool):
+        """Take from the first rows all that they decide (``whole`` if no more will come).
+
+        Returns them as the kernel sees them.
+        """
+
+        def outputs():
+            return self._outputs(targets, weights, whole=whole)
+
+        X = self._with_metric(X, outputs, weights, random_state, whole=whole)
+        self._start(X, targets, random_state, whole=whole)
+        return self._with_origin(X, whole=whole)
+
+    def _resume(self, attempt: Attempt, targets, n_rows: int | None = None) -> None:
+        """Get ready to learn a batch of ``n_rows`` more rows, or to fit all rows (None)."""
+        prepare_to_learn(self)
+        attempt.begin(n_rows)
+
+
+class FitsAndFollows(Fits):
+    """Base of estimators that learn streams as well.
+
+    Subclasses define ``_learn_next(X, targets, weights, *, first)``, which learns a batch in its order from rows as the
+    kernel sees them, and a ``partial_fit`` that calls ``_partial_fit``.
+    """
+
+    def _next_examples(self, X, y, sample_weight, *, first: bool) -> tuple[Any, Any, Any]:
+        """The examples of a batch of a stream."""
+        return self._examples_of(X, y, sample_weight, first=first)
+
+    def _partial_fit(self, X, y, sample_weight, **announced: Any):
+        with unchanged_on_error(self) as attempt:
+            self._check_params()
+            first = not self._has_begun
+            X, targets, weights = self._next_examples(X, y, sample_weight, first=first, **announced)
+            if first:
+                X = self._begin(X, targets, weights, check_random_state(self.random_state), whole=False)
+            else:
+                self._resume(attempt, targets, X.shape[0])
+            self._learn_next(self._follow(X), targets, weights, first=first)
+        return self

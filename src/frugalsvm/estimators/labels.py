@@ -9,21 +9,10 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from frugalsvm.exceptions import ParameterError
 
-__all__ = [
-    "check_classes_have_weight",
-    "check_two_classes",
-    "classes_in",
-    "column_of",
-    "distinct_labels",
-    "encoded_labels",
-    "example_weights",
-    "is_nothing",
-    "refuse_dates",
-    "refuse_empty_classes",
-]
-
 _COUNTED_LABELS = 2**16
 _FIRST_LABELS = 2**12  # that may have all there are
+_MANY_VALUES = 100  # different whole numbers, beyond which they are numbers
+_SEVERAL_VALUES, _ROWS_OF_EACH = 20, 4  # nor if there are several, with fewer rows of each
 
 
 def column_of(y) -> np.ndarray:
@@ -171,3 +160,23 @@ def refuse_empty_classes(classes, empty):
             f"All rows of class {classes[empty].tolist()[0]!r} have weight 0 (sample_weight, class_weight): there is "
             "nothing to learn of it. Leave these rows out, or give them a weight."
         )
+
+
+def looks_continuous(y: np.ndarray, distinct: np.ndarray | None = None) -> bool:
+    """Whether labels are numbers rather than classes: fractions, or very many whole numbers.
+
+    ``distinct`` are the distinct ones, where they are known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> looks_continuous(np.array([1.5, 2.0])), looks_continuous(np.arange(10) % 3), looks_continuous(np.arange(999))
+    (True, False, True)
+    """
+    if y.dtype.kind not in "iuf":
+        return False
+    distinct = np.unique(y) if distinct is None else distinct
+    if not (distinct == np.floor(distinct)).all():
+        return True
+    n_values = len(distinct)
+    return n_values > _MANY_VALUES or (n_values > _SEVERAL_VALUES and _ROWS_OF_EACH * n_values > len(y))

@@ -19,15 +19,21 @@ from frugalsvm.dual.lasvm import LASVM
 from frugalsvm.dual.lasvm_nc import HINGE_LOSS, LASVMNC, RAMP_FILTER, RAMP_LOSS
 from frugalsvm.dual.online import finish
 from frugalsvm.estimators.calibrated import folds_of
-from frugalsvm.estimators.constraints import count, is_auto, one_of, or_auto, positive, strengths
+from frugalsvm.estimators.constraints import (
+    count,
+    is_auto,
+    is_path,
+    one_of,
+    or_auto,
+    positive,
+    strengths,
+    values_of_path,
+)
 from frugalsvm.estimators.dual import DualClassifier, with_learner
 from frugalsvm.estimators.fit_warnings import warn_at_limit
-from frugalsvm.estimators.parameter_values import is_path, values_of_path
 from frugalsvm.estimators.parameters import estimator, parameter
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.persist.savable import with_new_names
-
-__all__ = ["LASVMClassifier"]
 
 VARIANTS = {"lasvm": HINGE_LOSS, "g": HINGE_LOSS, "nc": RAMP_LOSS, "i": RAMP_FILTER, "full": HINGE_LOSS}
 STEP_TYPES = ("pair", "single")

@@ -29,8 +29,8 @@ from frugalsvm.core.capabilities import offers
 from frugalsvm.core.expansion import Expansion, moved_rows, new_expansion
 from frugalsvm.core.losses import hinge_for
 from frugalsvm.core.moments import Moments, moments_of
-from frugalsvm.core.origin import origin_of_moments
 from frugalsvm.core.outputs import binary_labels, joined, n_outputs_for, signs
+from frugalsvm.core.seen_rows import origin_of_moments
 from frugalsvm.estimators._base import OnlineClassifier
 from frugalsvm.estimators._saved import (
     CLASSIFIER,
@@ -41,14 +41,12 @@ from frugalsvm.estimators._saved import (
     kept_for_prediction,
     trimmed_learner,
 )
+from frugalsvm.estimators.constraints import bytes_per_slot, slots_for_budget
 from frugalsvm.estimators.expansion_model import PassParameters, expansion_bytes
-from frugalsvm.estimators.parameter_values import bytes_per_slot, slots_for_budget
 from frugalsvm.estimators.parameters import learned
 from frugalsvm.estimators.targets import robust_scale_of
 from frugalsvm.persist.savable import Saved
 from frugalsvm.persist.values import parts
-
-__all__ = ["FIRST_SLOTS", "BudgetedClassifier", "OneVsRestLearners", "SomeRows", "Survey", "begin", "with_features"]
 
 FIRST_SLOTS = 256  # room to begin with where there is no budget
 

@@ -35,11 +35,9 @@ from frugalsvm.estimators._learned_rows import (
     with_room,
 )
 from frugalsvm.estimators._public_trees import public_trees_after
+from frugalsvm.estimators.constraints import parsed_bytes
 from frugalsvm.estimators.forget_reports import ReportsForgetting, certificate, digest_of_cells
-from frugalsvm.estimators.parameter_values import parsed_bytes
 from frugalsvm.estimators.unchanged import prepare_to_learn, unchanged_on_error
-
-__all__ = ["ChangesRows"]
 
 _NOTHING: Any = np.empty(0, np.int64)
 

@@ -19,16 +19,12 @@ from sklearn.utils import check_random_state
 
 from frugalsvm.arrays.namespace import on_host
 from frugalsvm.cells.spill import sorted_rows
-from frugalsvm.cells.training import grown_trees
-from frugalsvm.cells.tree import Tree
+from frugalsvm.cells.tree import Tree, grown_tree
 from frugalsvm.cells.trunk import drawn_rows, grown_on, sampling_for
 from frugalsvm.estimators._batches import Batches
-from frugalsvm.estimators.constraints import is_auto
-from frugalsvm.estimators.parameter_values import parsed_bytes
+from frugalsvm.estimators.constraints import is_auto, parsed_bytes
 from frugalsvm.estimators.unchanged import unchanged_on_error
 from frugalsvm.estimators.validation import refuse_sparse, validated_rows
-
-__all__ = ["Beginning", "KnownRows", "LearnsBatches", "begin_local", "has_choice", "numbers_of", "seen_by"]
 
 _SHARE = 4  # of memory: rows that were drawn, rows of a part, and those that wait to be written take one each at most
 
@@ -80,7 +76,7 @@ def begin_local(estimator: Any, known: KnownRows, targets: np.ndarray, weights: 
     sample = estimator._seen_first(known.taken(drawn), *some, random_state).astype(estimator._dtype, copy=False)
     place = estimator._place_for(min(size, n_rows), len(targets))
     rng = _generator(random_state)
-    trunks = grown_trees(sample, sampling.size, estimator.n_trees, rng, place.threads)
+    trunks = [grown_tree(sample, sampling.size, rng, place.threads) for _ in range(estimator.n_trees)]
     return Beginning(size, trunks, int(rng.integers(2**31)), room, place)
 
 

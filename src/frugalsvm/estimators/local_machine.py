@@ -15,28 +15,33 @@ from frugalsvm.cells.choosing import best_choice, judge_in
 from frugalsvm.cells.codes import CodedCells, expanded
 from frugalsvm.cells.on_device import bytes_on_device
 from frugalsvm.cells.places import OnDevice, OnThreads, Place
-from frugalsvm.cells.solver import Cells
-from frugalsvm.cells.system import cell_bytes
+from frugalsvm.cells.solver import Cells, cell_bytes
 from frugalsvm.cells.tree import Tree, cells_of
 from frugalsvm.compiling.threads import row_blocks
-from frugalsvm.core.origin import some_rows
+from frugalsvm.core.seen_rows import some_rows
 from frugalsvm.estimators._learned_rows import forget_rows_learned, keep_learned
 from frugalsvm.estimators._local_saved import LOCAL
 from frugalsvm.estimators._public_trees import check_tree, grown_for, with_public_origin
-from frugalsvm.estimators.constraints import is_auto, one_of, optional, or_auto, positive, size
+from frugalsvm.estimators.constraints import (
+    check_count,
+    is_auto,
+    one_of,
+    optional,
+    or_auto,
+    parsed_bytes,
+    positive,
+    size,
+)
 from frugalsvm.estimators.fit_warnings import warn_if_coefficients_cancel
+from frugalsvm.estimators.kernel_model import Fits
 from frugalsvm.estimators.local_changes import ChangesRows
 from frugalsvm.estimators.local_learner import LearnsBatches
-from frugalsvm.estimators.origin import absolute_rows, relative_rows
-from frugalsvm.estimators.parameter_values import check_count, parsed_bytes
 from frugalsvm.estimators.parameters import learned, parameter, parameters
 from frugalsvm.estimators.progress import following
-from frugalsvm.estimators.protocol import Fits
+from frugalsvm.estimators.seen_rows import absolute_rows, relative_rows
 from frugalsvm.estimators.unchanged import forget_learned
 from frugalsvm.estimators.validation import AS_IT_IS, refuse_sparse, validated_rows, validated_tensor
 from frugalsvm.exceptions import ParameterError
-
-__all__ = ["LocalMachine"]
 
 _TYPES = {"float32": np.float32, "float64": np.float64}
 _USUAL_SIZE = 2048

@@ -18,8 +18,6 @@ from frugalsvm.estimators.local_machine import LocalMachine
 from frugalsvm.estimators.parameters import estimator, parameter
 from frugalsvm.persist.values import is_classes
 
-__all__ = ["LocalSVC"]
-
 
 def _is_sound(model):
     return model._cells[0].intercepts.shape[1] == n_outputs_for(len(model.classes_)) and LOCAL.is_sound(model)

@@ -27,17 +27,14 @@ from frugalsvm.calibration.intervals import (
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.estimators._local_saved import LOCAL, scale_is_bounded
-from frugalsvm.estimators.constraints import is_auto, one_of
+from frugalsvm.estimators.constraints import is_auto, one_of, parsed_bytes
 from frugalsvm.estimators.fit_warnings import warn_if_mean_is_as_good
 from frugalsvm.estimators.local_machine import LocalMachine
-from frugalsvm.estimators.parameter_values import parsed_bytes
 from frugalsvm.estimators.parameters import estimator, parameter
 from frugalsvm.estimators.targets import TargetScale, checked_targets, checked_weights, scale_of
 from frugalsvm.lowrank.losses import Squared
 from frugalsvm.lowrank.targets import explained
 from frugalsvm.persist.values import IS_BOOL, array, object_of, or_none, part
-
-__all__ = ["LocalSVR"]
 
 _MOST_ROWS, _LEAST_ROWS = 2**15, 100  # that the second machine learns; with fewer, all intervals are equally wide
 _CELL_SIZE, _N_TREES = 256, 2

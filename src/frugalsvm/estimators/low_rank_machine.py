@@ -16,14 +16,23 @@ from frugalsvm.core.dense_scores import UnfitRowsError
 from frugalsvm.estimators._asset_saved import LOW_RANK
 from frugalsvm.estimators._scoring import rows_to_score
 from frugalsvm.estimators.calibrated import n_held_out
-from frugalsvm.estimators.constraints import count, is_auto, non_negative, optional, size
+from frugalsvm.estimators.constraints import (
+    check_count,
+    count,
+    is_auto,
+    is_path,
+    non_negative,
+    optional,
+    parsed_bytes,
+    size,
+    values_of_path,
+)
 from frugalsvm.estimators.feature_maps import HasFeatureMap, new_generator
 from frugalsvm.estimators.fit_warnings import warn_at_limit, warn_if_above
-from frugalsvm.estimators.origin import absolute_rows
-from frugalsvm.estimators.parameter_values import check_count, is_path, parsed_bytes, values_of_path
+from frugalsvm.estimators.kernel_model import Fits
 from frugalsvm.estimators.parameters import learned, parameter, parameters
 from frugalsvm.estimators.progress import following
-from frugalsvm.estimators.protocol import Fits
+from frugalsvm.estimators.seen_rows import absolute_rows
 from frugalsvm.estimators.unchanged import forget_learned
 from frugalsvm.estimators.validation import AS_IT_IS
 from frugalsvm.exceptions import ParameterError
@@ -38,8 +47,6 @@ from frugalsvm.lowrank.nystroem import Nystroem
 from frugalsvm.lowrank.stream import nothing_yet, with_weight
 from frugalsvm.lowrank.subgradient import STEP
 from frugalsvm.lowrank.training import Data, Training, Watcher, new_training, solve_path, validation_scores
-
-__all__ = ["NEWTON_STEPS", "SOLVERS", "LowRankMachine"]
 
 SOLVERS = ("newton", "asset", "asset*")
 NEWTON_STEPS, _EPOCHS = 30, 20  # unless max_iter says otherwise

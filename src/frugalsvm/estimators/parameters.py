@@ -21,8 +21,6 @@ from typing import Any, Literal, NamedTuple, TypeVar, dataclass_transform
 
 from sklearn.utils.validation import check_is_fitted
 
-__all__ = ["documented", "estimator", "fixed", "learned", "parameter", "parameters"]
-
 _Estimator = TypeVar("_Estimator", bound=type)
 # The order of constructors: what an estimator declares itself, the kernel, what it shares with its family, and these.
 _KERNEL = ("kernel", "gamma", "metric", "degree", "coef0")

@@ -10,8 +10,6 @@ from frugalsvm.estimators.constraints import non_negative, one_of, optional, pos
 from frugalsvm.estimators.learner import OneVsRestLearners
 from frugalsvm.estimators.parameters import estimator, parameter
 
-__all__ = ["BudgetedPerceptron"]
-
 IN_SPAN = 0.02**2  # without a threshold, examples so near to the span are in it
 
 

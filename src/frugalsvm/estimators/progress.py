@@ -14,16 +14,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-__all__ = [
-    "CERTIFICATES",
-    "CallbackSupport",
-    "FitProgress",
-    "begin_callbacks",
-    "end_callbacks",
-    "following",
-    "with_callbacks",
-]
-
 CERTIFICATES = {"gradient_error_": "gradient error", "member_gap_": "gap", "kkt_violation_": "KKT"}
 _PARTS, _LEAST_ROWS = 100, 4096  # of all rows, where progress is reported; of a part
 _BLOCK = 256  # rows: parts end where blocks of learners end

@@ -13,22 +13,11 @@ from sklearn.utils.validation import _check_sample_weight, check_array, check_co
 from frugalsvm._locks import shared
 from frugalsvm._stored import ABOVE_ZERO, stored
 from frugalsvm.arrays.namespace import on_host
+from frugalsvm.estimators.kernel_model import Fits, FitsAndFollows
 from frugalsvm.estimators.labels import refuse_dates
 from frugalsvm.estimators.parameters import parameters
-from frugalsvm.estimators.protocol import Fits, FitsAndFollows
 from frugalsvm.lowrank.losses import Pinball
 from frugalsvm.lowrank.targets import explained
-
-__all__ = [
-    "PINBALL",
-    "DetectsOutliers",
-    "PredictsNumbers",
-    "TargetScale",
-    "checked_targets",
-    "checked_weights",
-    "robust_scale_of",
-    "scale_of",
-]
 
 # Sizes of targets that models, their files and exports have room for, in float32 as well
 _LARGEST, _SMALLEST = 1e24, 1e-24

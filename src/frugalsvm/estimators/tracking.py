@@ -10,8 +10,6 @@ from frugalsvm.estimators.constraints import count
 from frugalsvm.estimators.dual import DualClassifier, with_learner
 from frugalsvm.estimators.parameters import estimator, learned, parameter
 
-__all__ = ["TrackingSVC"]
-
 
 @estimator
 class TrackingSVC(DualClassifier):

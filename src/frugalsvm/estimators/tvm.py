@@ -19,15 +19,13 @@ from frugalsvm.estimators._saved import (
 )
 from frugalsvm.estimators.constraints import count, one_of, optional, positive
 from frugalsvm.estimators.expansion_model import PassParameters
-from frugalsvm.estimators.origin import absolute_rows
 from frugalsvm.estimators.parameters import estimator, learned, parameter
+from frugalsvm.estimators.seen_rows import absolute_rows
 from frugalsvm.exact.kkt import violation
 from frugalsvm.exact.tvm import learn, new_cache
 from frugalsvm.exact.twins import TVM, new_twins
 from frugalsvm.persist.savable import Saved
 from frugalsvm.persist.values import parts
-
-__all__ = ["TVMClassifier"]
 
 MERGE_SPACES = ("input", "feature")
 

@@ -30,16 +30,6 @@ from frugalsvm._locks import exclusively
 from frugalsvm.core.cache import KernelRows
 from frugalsvm.persist.savable import FOR_PREDICTION
 
-__all__ = [
-    "LONG_BATCH",
-    "Attempt",
-    "forget_learned",
-    "learn_on_copies",
-    "prepare_to_learn",
-    "unchanged_on_error",
-    "undone_on_error",
-]
-
 # The longest block of any learner. To learn a row is to multiply it with all support vectors, to copy these takes as
 # long as a few rows: a small part of that.
 LONG_BATCH = 256

@@ -13,16 +13,6 @@ from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.lowrank.kernel_sum import KernelSum
 
-__all__ = [
-    "AS_IT_IS",
-    "refuse_not_finite",
-    "refuse_sparse",
-    "refuse_unsuitable",
-    "validated_rows",
-    "validated_tensor",
-    "without_duplicates",
-]
-
 AS_IT_IS = "as it is"  # a type of rows that are for a device
 
 

@@ -62,8 +62,6 @@ from frugalsvm.exact.passes import (
 )
 from frugalsvm.exact.state import FALLING, LOW, NO_LIMIT, RISING, beta_of, set_beta, set_zone
 
-__all__ = ["DONE", "FULL", "STUCK", "TOLERANCE", "repair", "withdraw"]
-
 ON_TARGET, AT_END, ALONE = range(3)  # how `_drive` ends
 DONE, FULL, STUCK = range(3)  # what `settle` ends with; FULL: the margin set has no room for one more member
 

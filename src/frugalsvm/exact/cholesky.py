@@ -12,8 +12,6 @@ import numpy as np
 
 from frugalsvm.compiling.functions import compiled, larger, separate
 
-__all__ = ["append", "dot", "remove", "solve_lower", "solve_upper"]
-
 
 @compiled
 def dot(a, b):

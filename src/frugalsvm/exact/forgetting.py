@@ -4,8 +4,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Freed", "erase", "indices_of_ids", "indices_of_rows"]
-
 
 class Freed(NamedTuple):
     """A slot that an example was in."""

@@ -26,8 +26,6 @@ from frugalsvm.exact.solver import (
 )
 from frugalsvm.exact.state import HIGH, LOW, set_box, set_zone, with_margin
 
-__all__ = ["change_C", "learn", "left_out", "restored", "unlearn"]
-
 REFRESH = 5000  # changes after which rounding errors are removed
 
 

@@ -13,8 +13,6 @@ import numpy as np
 
 from frugalsvm.exact.state import RISING
 
-__all__ = ["dual_objective", "is_pinned", "optimal_bias", "violation"]
-
 AT_END = 1e-9  # part of the largest coefficient: so near to an end is at the end, up to rounding
 SAME = 1e-9  # a shorter interval of biases is a point; such a part of all weights is none
 

@@ -7,20 +7,6 @@ from frugalsvm.exact.cholesky import append, dot, remove, solve_lower
 from frugalsvm.exact.passes import change_beta
 from frugalsvm.exact.state import HIGH, KINK, LOW, NO_LIMIT, RISING, beta_of, set_zone
 
-__all__ = [
-    "SINGULAR",
-    "come_to",
-    "end_zone",
-    "first_block",
-    "follow_rates",
-    "join",
-    "leave",
-    "leave_at_end",
-    "off_target",
-    "refactor",
-    "segment_of",
-]
-
 SINGULAR = 1e-11  # a pivot of this part of K + 1 counts as zero
 NO_RATE = 1e-14
 

@@ -15,8 +15,6 @@ from frugalsvm.core.sparse_source import PACKED_BYTES, WHOLE_BYTES
 from frugalsvm.exact.one_vs_one import pairs_of
 from frugalsvm.exact.solver import capacity_of, enlarged
 
-__all__ = ["MemoryLimit", "TooLittleMemoryError", "learning_bytes", "solver_bytes"]
-
 
 class TooLittleMemoryError(MemoryError):
     """Something needs more bytes than the limit."""

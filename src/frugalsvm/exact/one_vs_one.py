@@ -15,18 +15,6 @@ from frugalsvm.core.predict import decision_values
 from frugalsvm.exact.incremental import learn, left_out
 from frugalsvm.exact.kkt import is_pinned, optimal_bias
 
-__all__ = [
-    "Examples",
-    "expansion_of",
-    "learn_pairs",
-    "left_out_values",
-    "no_examples",
-    "pairs_of",
-    "solvers_of",
-    "support_of",
-    "votes",
-]
-
 
 def pairs_of(n_classes):
     """The pairs of classes in the order of their solvers."""

@@ -4,17 +4,6 @@ from frugalsvm.compiling.functions import compiled, larger, separate, smaller
 from frugalsvm.core.cache import row_of_slot
 from frugalsvm.exact.state import NO_LIMIT, beta_of, set_beta
 
-__all__ = [
-    "change_beta",
-    "highest_demand",
-    "lowest_demand",
-    "rescale",
-    "total",
-    "update_scores",
-    "violator",
-    "worst_violation",
-]
-
 
 @compiled
 def worst_violation(g, b, min_f, max_f):

@@ -8,17 +8,6 @@ from frugalsvm._stored import stored
 from frugalsvm.core.cache import KernelRows, new_rows, resized_rows
 from frugalsvm.exact.state import ExactState, new_state, resized_state
 
-__all__ = [
-    "ExactSolver",
-    "Saved",
-    "capacity_of",
-    "doubled",
-    "enlarged",
-    "new_solver",
-    "saved",
-    "solver_of",
-]
-
 FIRST_SLOTS, FIRST_ROOM = 256, 64
 
 

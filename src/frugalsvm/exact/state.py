@@ -32,25 +32,6 @@ from frugalsvm.compiling.functions import separate
 from frugalsvm.core.expansion import Expansion, new_expansion, resized
 from frugalsvm.core.records import float_record, integer_record
 
-__all__ = [
-    "FALLING",
-    "HIGH",
-    "KINK",
-    "LOW",
-    "NO_LIMIT",
-    "RISING",
-    "ExactState",
-    "beta_of",
-    "new_state",
-    "resized_state",
-    "set_beta",
-    "set_box",
-    "set_zone",
-    "trimmed",
-    "with_margin",
-    "zone_of",
-]
-
 LOW, RISING, KINK, FALLING, HIGH = range(5)  # zones
 NO_LIMIT = 1e300  # beyond every f
 SAME = 1e-12  # of the width of a box: so near to an end is at the end

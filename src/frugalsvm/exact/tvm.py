@@ -32,8 +32,6 @@ from frugalsvm.exact.passes import rescale, update_scores
 from frugalsvm.exact.state import HIGH, LOW, beta_of, set_beta, set_box, set_zone, zone_of
 from frugalsvm.exact.twins import cheapest, forget_tries, notice_sides, part_of_first, weight_of
 
-__all__ = ["learn", "new_cache"]
-
 REFRESH = 500  # accepted examples after which rounding errors are removed
 MERGED, NEW = range(2)  # rows of `Twins.merged` and of `Twins.kernel_rows`
 

@@ -25,18 +25,6 @@ from frugalsvm.core.merge import best_point
 from frugalsvm.core.records import float_record, integer_record
 from frugalsvm.exact.state import ExactState, new_state, with_rows_apart
 
-__all__ = [
-    "NOBODY",
-    "TVM",
-    "Twins",
-    "cheapest",
-    "forget_tries",
-    "new_twins",
-    "notice_sides",
-    "part_of_first",
-    "weight_of",
-]
-
 NOBODY = 1e300  # the cost of a merge with nobody
 
 COUNTS = integer_record("n_passed", "n_removed", "n_merged", "n_ignored", "n_tried", "n_stuck")

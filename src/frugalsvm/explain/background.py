@@ -6,14 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from frugalsvm.core.metric import Directions
+from frugalsvm.core.seen_rows import Directions
 from frugalsvm.estimators.local_machine import LocalMachine
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.explain.columns import Columns, unscaled
 from frugalsvm.export.models import PlainModel
 from frugalsvm.pipelines import StreamPipeline
-
-__all__ = ["AUTO", "Background", "background_for", "own_rows"]
 
 AUTO = "auto"
 _ROWS = 100  # of the model, unless others are given

@@ -22,8 +22,6 @@ from frugalsvm.pipelines import StreamingScaler, StreamPipeline
 from frugalsvm.pipelines.frames import is_frame
 from frugalsvm.streams.columns import schema_of
 
-__all__ = ["Columns", "as_in_table", "columns_for", "name_columns", "unscaled"]
-
 
 def name_columns(explanation: Any, columns: list) -> None:
     """Give features that have no names of their own those of a table, and dates their parts.

@@ -11,12 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from frugalsvm.estimators.parameter_values import check_count
+from frugalsvm.estimators.constraints import check_count
 from frugalsvm.explain.columns import columns_for
 from frugalsvm.explain.models import ExplainedModel, any_explained
 from frugalsvm.explain.sampling import SampledModel
-
-__all__ = ["Dependence", "partial_dependence"]
 
 _MOST_CATEGORIES = 20
 

@@ -10,8 +10,6 @@ from frugalsvm.explain.page import explanation_page
 from frugalsvm.explain.text import bars_text, number_text, origin_text, row_title, waterfall_text
 from frugalsvm.streams.dates import part_text
 
-__all__ = ["Explanation"]
-
 
 class Explanation:
     """Shares of columns in the values of a model, for some rows.

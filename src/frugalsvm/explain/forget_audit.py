@@ -11,8 +11,6 @@ import numpy as np
 
 from frugalsvm.explain.page import page
 
-__all__ = ["AreaUnderCurve", "ForgetAudit", "area_under_curve", "audit_forgetting", "losses_of"]
-
 _Z = 1.959963984540054  # of 95 %
 _MOST_LEARNED = 10_000  # rows that the model still has, which are scored for comparison
 

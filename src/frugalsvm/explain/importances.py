@@ -7,11 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_regressor
 
-from frugalsvm.estimators.parameter_values import check_count
+from frugalsvm.estimators.constraints import check_count
 from frugalsvm.explain.columns import as_in_table, columns_for
 from frugalsvm.explain.explanation import Explanation
-
-__all__ = ["PermutationImportance", "by_name", "permutation_importance", "side_by_side"]
 
 
 class PermutationImportance(NamedTuple):

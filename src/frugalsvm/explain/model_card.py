@@ -17,8 +17,6 @@ from frugalsvm.explain.shapley import vector_importances
 from frugalsvm.persist import load
 from frugalsvm.words import listed, percent
 
-__all__ = ["card_of", "model_card"]
-
 _SHOWN = 15  # columns
 Facts = list[tuple[str, str]]
 

@@ -9,8 +9,6 @@ from frugalsvm.pipelines.label_task import task_of_model
 from frugalsvm.streams.columns import schema_of
 from frugalsvm.words import CLASSES
 
-__all__ = ["model_contents"]
-
 _NAMED = 10  # features, at most
 
 _FACTS = (

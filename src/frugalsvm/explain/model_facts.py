@@ -16,8 +16,6 @@ from frugalsvm.words import (
     table_lines,
 )
 
-__all__ = ["contents_sections", "data_facts", "file_facts", "kind_of", "model_facts"]
-
 # What is worth a line, under the names that `--json` has; sentences explain what a name does not.
 _FIGURES = {
     "support vectors": ("vectors", "{:,}"),

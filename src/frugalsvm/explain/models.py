@@ -16,8 +16,6 @@ from frugalsvm.export.shares import InseparableError, able_kernels, can_share, c
 from frugalsvm.lowrank.fourier import DenseFourier, StructuredFourier
 from frugalsvm.lowrank.own_kernel import OwnKernel
 
-__all__ = ["ExplainedModel", "any_explained", "explained"]
-
 
 class ExplainedModel:
     """A fitted model as ``f(x) = sum_i a_i K(x, v_i) + b`` over the features of users' columns.

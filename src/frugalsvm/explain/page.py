@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 
 from frugalsvm.explain.text import largest_lines, number_text, row_title
 
-__all__ = ["STYLE", "bars_table", "explanation_page", "page", "shares_table"]
-
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
 h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2rem; } h3 { font-size: 1rem; margin-bottom: .3rem; }

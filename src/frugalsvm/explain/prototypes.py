@@ -5,10 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from frugalsvm.estimators.parameter_values import check_count
+from frugalsvm.estimators.constraints import check_count
 from frugalsvm.explain.models import explained
-
-__all__ = ["Prototype", "prototypes"]
 
 
 class Prototype(NamedTuple):

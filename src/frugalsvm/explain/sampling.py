@@ -16,8 +16,6 @@ from frugalsvm.compiling.threads import Threads, row_blocks
 from frugalsvm.explain.columns import Columns
 from frugalsvm.export.models import PlainModel
 
-__all__ = ["SampledModel"]
-
 _ROWS_AT_A_TIME = 1 << 14  # that the model is asked for together
 
 

@@ -10,7 +10,7 @@ from frugalsvm.arrays.shapley import array_shapley_values
 from frugalsvm.compiling.threads import Threads, row_blocks, thread_count
 from frugalsvm.core.quadrature import new_rules
 from frugalsvm.core.shapley import add_shapley_values, new_game, new_room
-from frugalsvm.estimators.parameter_values import check_count
+from frugalsvm.estimators.constraints import check_count
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.explain.background import AUTO, background_for, own_rows
 from frugalsvm.explain.columns import as_in_table, columns_for
@@ -18,8 +18,6 @@ from frugalsvm.explain.explanation import Explanation
 from frugalsvm.explain.importances import by_name
 from frugalsvm.explain.models import ExplainedModel, any_explained
 from frugalsvm.explain.sampling import SampledModel
-
-__all__ = ["has_exact_shares", "shapley_values", "vector_importances"]
 
 _LEAST_ROWS = 16  # for a thread
 

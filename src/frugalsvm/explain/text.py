@@ -5,11 +5,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "bars_text", "largest_first", "largest_lines", "number_text", "origin_text", "others_label", "row_title",
-    "waterfall_text",
-]  # fmt: skip
-
 _BAR = 20  # characters of the longest bar
 _NAME = 40  # characters of a name, at most
 

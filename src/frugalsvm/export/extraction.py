@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.auto import AutoSVC, AutoSVR
 from frugalsvm.core.kernels import KERNELS
-from frugalsvm.core.metric import Directions, Factors, Metric, mapped, out_of_metric
+from frugalsvm.core.seen_rows import Directions, Factors, Metric, mapped, out_of_metric
 from frugalsvm.estimators.bsgd_one_class import BSGDOneClassSVM
 from frugalsvm.estimators.bsgd_regressor import BSGDRegressor
 from frugalsvm.estimators.expansion_model import ExpansionModel

@@ -35,7 +35,7 @@ from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
 
 from frugalsvm.core.fastmath import FARTHEST
-from frugalsvm.core.origin import COARSE
+from frugalsvm.core.seen_rows import COARSE
 from frugalsvm.exact.one_vs_one import votes
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.export._cells import PlainCells

@@ -12,8 +12,6 @@ import numpy as np
 from frugalsvm.lowrank.newton import minimize, newton_step
 from frugalsvm.lowrank.options import ALL_ROWS
 
-__all__ = ["Solution", "certified", "solve"]
-
 
 class Solution(NamedTuple):
     parameters: Any  # (n_outputs, d + 1), where the problem is

@@ -17,8 +17,6 @@ from frugalsvm.lowrank.problem import Problem, Sample
 from frugalsvm.lowrank.side_by_side import fits_side_by_side, solve_side_by_side
 from frugalsvm.lowrank.training import Training, solve_path
 
-__all__ = ["are_few", "cross_validated", "errors_left_out"]
-
 # Rows that tell how far quantiles are off, at least; and rows per feature with which quantiles hold by themselves.
 _LEAST_ROWS, _ROWS_FOR_FEATURE = 100, 100
 _MOST_LEFT_OUT, _FOLDS = 4000, 5

@@ -10,8 +10,6 @@ import numpy as np
 from frugalsvm.compiling.functions import entry, separate
 from frugalsvm.lowrank.row_products import LOWER, UPPER, WHOLE, Sums, add_up_together, write_scores_together
 
-__all__ = ["Codes", "Inverse", "System", "Vectors", "find_directions"]
-
 _TINY, _FLAT = 1e-300, 1e-6  # as there
 _ZERO = np.float32(0.0)
 

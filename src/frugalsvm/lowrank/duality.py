@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Sides", "balance_of", "balanced", "best_bounds", "conjugate_sums", "lower_bounds", "sides_of"]
-
 _TINY = 1e-300
 
 

@@ -27,18 +27,6 @@ from frugalsvm.lowrank.subgradient import (
     strong_step,
 )
 
-__all__ = [
-    "SCALE_ROWS",
-    "Steps",
-    "averaging_of_stream",
-    "features_of",
-    "new_rule",
-    "parameters_of",
-    "run_epochs",
-    "started_at",
-    "take_steps",
-]
-
 _LEAST_ROWS = 256  # whose features are worth a thread
 SCALE_ROWS = 1000  # rows from which the size of subgradients is estimated
 

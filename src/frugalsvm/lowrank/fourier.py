@@ -32,16 +32,6 @@ from frugalsvm.compiling.functions import entry, inlined
 from frugalsvm.core.fastmath import fold_turns, sin_quarter_turns
 from frugalsvm.lowrank.products import steady_product
 
-__all__ = [
-    "DenseFourier",
-    "StructuredFourier",
-    "features",
-    "hadamard",
-    "moved_phases",
-    "new_fourier",
-    "prefers_structured",
-]
-
 LANES = 16  # examples that are transformed together: two vectors or more, so that the compiler makes vectors of them
 SMALLEST_BLOCK = 64
 TILE = 256  # features that are written for all examples before the next ones, to read each cache line once

@@ -12,8 +12,6 @@ from frugalsvm.compiling.crew import code_of, share, task
 from frugalsvm.compiling.functions import entry, smaller
 from frugalsvm.core.factor import Library, add_product, add_square, multiply, set_apart, set_sizes
 
-__all__ = ["LINE", "STRIP", "Gram", "Roots", "is_upper_triangle", "multiply_tiles", "write_roots"]
-
 LINE = 16  # integers on a cache line: more than a call of BLAS takes
 STRIP = 16  # rows that are mirrored at a time: as many numbers as one or two cache lines have
 _ZERO = np.float32(0.0)

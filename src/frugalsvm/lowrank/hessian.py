@@ -9,8 +9,6 @@ from scipy.linalg import cho_factor, cho_solve
 
 from frugalsvm.lowrank.symmetric import with_diagonal
 
-__all__ = ["Cholesky", "Hessian", "NearMargin", "conjugate_gradients", "thinned", "with_ridge"]
-
 _TINY = 1e-300
 _FLAT = 1e-6  # of what a preconditioner takes for the curvature
 

@@ -17,8 +17,6 @@ from frugalsvm.core.kernels import KERNELS, kernel_block
 from frugalsvm.core.moments import Moments, scale_gamma
 from frugalsvm.exceptions import ParameterError
 
-__all__ = ["KernelSum", "KernelTerm"]
-
 _LARGEST, _LARGEST_DEGREE = 1e100, 1000
 _SCALE = "scale"
 

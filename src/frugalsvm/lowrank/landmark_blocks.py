@@ -19,8 +19,6 @@ from frugalsvm.core.pairing import Products
 from frugalsvm.lowrank.products import BLOCK_ROWS as STEADY_ROWS
 from frugalsvm.lowrank.products import single_is_steady
 
-__all__ = ["landmark_sums", "meet_landmarks", "new_scratch", "steady_scratch"]
-
 _ZERO = np.float32(0.0)
 _FEW_FEATURES = 128  # up to here, BLAS multiplies blocks of so few rows faster with transposed landmarks
 _CHANGED = "rows", "in_double", "products"  # of a scratch

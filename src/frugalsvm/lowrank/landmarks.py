@@ -7,8 +7,6 @@ three times. Both look at a sample of 20 rows for each landmark.
 
 import numpy as np
 
-__all__ = ["SAMPLE_PER_LANDMARK", "place_landmarks"]
-
 SAMPLE_PER_LANDMARK = 20
 _LLOYD_ITERATIONS = 3
 _ASSIGNED = 4096  # rows whose distances are in memory at a time

@@ -23,19 +23,6 @@ from frugalsvm.lowrank.own_kernel import OwnKernel
 from frugalsvm.lowrank.passes import ONE_AFTER_ANOTHER
 from frugalsvm.lowrank.spectra import frequency_factors
 
-__all__ = [
-    "MapPlan",
-    "checks_rows",
-    "linear_values",
-    "map_bytes",
-    "moved_map",
-    "n_candidates",
-    "raw_rows",
-    "raw_weights",
-    "whitening_of",
-    "width_of",
-]
-
 BLOCK_ROWS = 1024
 _LEAST_ROWS, _MOST_ROWS = 256, 8192  # of a thread at a time
 _FIRST_SHARE = 0.75  # of all rows, in long blocks

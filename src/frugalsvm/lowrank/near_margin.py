@@ -8,8 +8,6 @@ import numpy as np
 from frugalsvm.compiling.crew import code_of, share, task
 from frugalsvm.compiling.functions import entry, larger
 
-__all__ = ["find_near", "take_curvatures"]
-
 _ZERO, _TINY = np.float32(0.0), 1e-300
 
 

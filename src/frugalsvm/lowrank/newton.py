@@ -11,8 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Step", "line_search", "minimize", "newton_step"]
-
 _TINY = 1e-300
 _NO_GRADIENT = 1e-150  # squares of smaller numbers vanish
 _FAR, _STRIDE = 1e3, 10.0  # times the present length: a loss may have no curvature here, but farther on; go on so far

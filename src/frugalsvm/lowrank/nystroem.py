@@ -26,15 +26,6 @@ from frugalsvm.lowrank.passes import ONE_AFTER_ANOTHER
 from frugalsvm.lowrank.symmetric import inverse_factor, is_positive_definite, products_of_rows
 from frugalsvm.lowrank.whitening import is_narrow
 
-__all__ = [
-    "Nystroem",
-    "bare_nystroem",
-    "kernel_rows",
-    "moved_landmarks",
-    "new_nystroem",
-    "with_whitening",
-]
-
 _NOTHING, _TINY = 1e-16, 1e-300
 _ROUNDING = 1e-7  # of the largest eigenvalue: smaller ones are rounding errors
 _FEW = 256  # landmarks: of fewer, eigenvectors are found at once

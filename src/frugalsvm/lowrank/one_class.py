@@ -24,8 +24,6 @@ from frugalsvm.lowrank.backends.compiled import BLOCK_ROWS
 from frugalsvm.lowrank.landmarks import SAMPLE_PER_LANDMARK, place_landmarks
 from frugalsvm.lowrank.maps import linear_values, raw_rows, raw_weights, whitening_of, width_of
 
-__all__ = ["mean_of_features", "mean_of_sums", "rows_at_border", "share_at_border", "targets_of_rows"]
-
 _BEYOND = 1.5  # times as many rows as shall be outliers: a first solution does not know the border well
 
 

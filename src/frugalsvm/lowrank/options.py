@@ -4,8 +4,6 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-__all__ = ["ALL_ROWS", "Options"]
-
 ALL_ROWS = 10**9  # more rows for each feature than there are
 
 

@@ -11,8 +11,6 @@ import numpy as np
 
 from frugalsvm._stored import stored
 
-__all__ = ["OwnKernel", "is_symmetric"]
-
 _ASYMMETRY = 1e-4  # relative to the largest value
 
 

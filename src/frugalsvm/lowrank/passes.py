@@ -24,8 +24,6 @@ from frugalsvm.lowrank.row_products import (
 )
 from frugalsvm.lowrank.triangles import write_single
 
-__all__ = ["ONE_AFTER_ANOTHER", "PRODUCTS_PER_NUMBER", "ChosenRows", "CurvedSums", "Passes", "TwoTriangles"]
-
 _BLOCKS = 32  # of a pass, unless there is a limit for their size
 _LEAST_NUMBERS = 2**19  # in a block
 _LEAST_PRODUCTS = 2**18  # likewise, where a number takes next to no time

@@ -15,8 +15,6 @@ import numpy as np
 from frugalsvm.lowrank.duality import lower_bounds
 from frugalsvm.lowrank.hessian import Hessian
 
-__all__ = ["Point", "Problem", "Sample", "Slopes", "regularized"]
-
 
 class Point(NamedTuple):
     parameters: Any  # (n_outputs, d + 1) float64, changed in place

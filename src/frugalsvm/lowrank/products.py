@@ -15,8 +15,6 @@ from operator import itemgetter
 import numpy as np
 from scipy.linalg.blas import sgemm
 
-__all__ = ["BLOCK_ROWS", "ColumnBlocks", "single_is_steady", "steady_product"]
-
 BLOCK_ROWS = 64  # as few as a matrix product is fast with
 _TALL_ROWS = 128  # as few as many products of a block, each of a part of the columns, are fast with
 _BLOCKS, _LEAST = 8, 64  # blocks of columns, and columns of a block at least

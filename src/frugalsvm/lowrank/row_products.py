@@ -16,26 +16,6 @@ import numpy as np
 from frugalsvm.compiling.crew import code_of, share, task
 from frugalsvm.compiling.functions import entry, inlined, separate
 
-__all__ = [
-    "FLUSH",
-    "LOWER",
-    "TILE",
-    "UPPER",
-    "WHOLE",
-    "Sums",
-    "add_block",
-    "add_up",
-    "add_up_together",
-    "code_of_scores",
-    "code_of_sums",
-    "flush",
-    "new_sums",
-    "rows_in_cache",
-    "tile_scores",
-    "write_scores",
-    "write_scores_together",
-]
-
 TILE = 4  # rows
 LOWER, WHOLE, UPPER = -1, 0, 1  # where a matrix has numbers that are not zero
 FLUSH = 256  # rows summed in float32 before the sum goes to float64

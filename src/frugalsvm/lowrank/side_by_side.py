@@ -14,8 +14,6 @@ import numpy as np
 
 from frugalsvm.lowrank.hessian import conjugate_gradients
 
-__all__ = ["fits_side_by_side", "solve_side_by_side"]
-
 _ROWS_EACH = 8  # rows for each feature that tell variances
 _MOST_NUMBERS = 2**30  # scores of all problems that are solved at a time
 _ARRAYS = 4  # as large as these that are there at once, in units of what a sample of the rows may take

@@ -13,8 +13,6 @@ import numpy as np
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import steepness
 
-__all__ = ["frequency_factors"]
-
 _LEAST = 1e-4  # of the divisors: one in 12 500 is smaller, and turns in float32 would have no digits left
 
 

@@ -23,8 +23,6 @@ from frugalsvm.lowrank.epochs import (
 )
 from frugalsvm.lowrank.subgradient import enclosing_radius, new_state
 
-__all__ = ["LENGTH", "Learned", "Method", "Stream", "learn_batch", "nothing_yet", "with_weight"]
-
 LENGTH = 10_000  # without alpha, C counts as it does for this many examples
 
 

@@ -39,25 +39,6 @@ from frugalsvm._stored import Positive, stored
 from frugalsvm.compiling.functions import entry, generic, inlined
 from frugalsvm.lowrank.losses.compiled import slope_of, tilt_of
 
-__all__ = [
-    "Averaging",
-    "RobustStep",
-    "StrongStep",
-    "SubgradientState",
-    "average_from",
-    "average_last",
-    "average_suffix",
-    "enclosing_radius",
-    "estimated_scale",
-    "last_iterate",
-    "learn",
-    "new_state",
-    "no_average",
-    "robust_step",
-    "solution",
-    "strong_step",
-]
-
 # Beyond these, a scale is moved into its vector: long before anything under- or overflows, and rarely.
 _SMALL, _LARGE = 1e-12, 1e12
 _VANISHED = 1e-200  # numbers of a vector that are nothing beside any others

@@ -13,8 +13,6 @@ from frugalsvm.lowrank.gram import LINE, Gram, Roots, multiply_tiles, write_root
 from frugalsvm.lowrank.passes import PRODUCTS_PER_NUMBER
 from frugalsvm.lowrank.triangles import Sweep, copy_upper, sweep_together
 
-__all__ = ["gram", "inverse_factor", "is_positive_definite", "products_of_rows", "roots_of", "with_diagonal"]
-
 _BLOCKS, _LEAST = 12, 64  # blocks of a product, of which there are pairs, and how many columns one has at least
 _SUMS, _LEAST_ROWS = 4, 512  # parts of the rows, and how many a part has at least: each part has a sum
 _FEWER_BLOCKS, _MOST_SUMMED = 4, 3000  # blocks where there are several sums; more columns have one, for lack of memory

@@ -2,8 +2,6 @@
 
 import numpy as np
 
-__all__ = ["accuracy", "class_indices", "class_targets", "explained", "label_accuracy", "spread"]
-
 
 def class_targets(arrays, labels, n_classes: int):
     """+1 for the rows of an output's class, -1 for others, (n_outputs, n_rows); labels are indices of classes."""

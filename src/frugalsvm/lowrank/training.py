@@ -9,8 +9,6 @@ from frugalsvm.lowrank.continuation import Solution, solve
 from frugalsvm.lowrank.options import Options
 from frugalsvm.lowrank.problem import Problem, Sample
 
-__all__ = ["Data", "Training", "Watch", "Watcher", "new_training", "solve_path", "validation_scores"]
-
 _LEAST_GAIN = 1e-4  # of a validation score: less is no reason to wait for more, and may come for ever
 
 

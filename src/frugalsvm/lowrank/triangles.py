@@ -10,8 +10,6 @@ from frugalsvm.core.factor import Library
 from frugalsvm.core.sweep import is_first_block_inverted, is_stage_part_done, n_blocks_of
 from frugalsvm.lowrank.gram import STRIP
 
-__all__ = ["Sweep", "copy_upper", "sweep_together", "write_single"]
-
 _ZERO = np.float32(0.0)
 
 

@@ -11,8 +11,6 @@ from frugalsvm.compiling.functions import entry, inlined
 from frugalsvm.lowrank.losses.compiled import derive
 from frugalsvm.lowrank.row_products import FLUSH, TILE, add_block, flush, rows_in_cache, tile_scores
 
-__all__ = ["visited"]
-
 _ZERO = np.float32(0.0)
 _NO_INDEX, _NO_VECTOR = np.zeros(0, np.int64), np.zeros(0, np.float32)
 

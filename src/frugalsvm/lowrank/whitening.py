@@ -16,17 +16,6 @@ from frugalsvm.lowrank.gram import is_upper_triangle
 from frugalsvm.lowrank.passes import ONE_AFTER_ANOTHER, Passes
 from frugalsvm.lowrank.products import ColumnBlocks
 
-__all__ = [
-    "HostWhitening",
-    "MatrixWhitening",
-    "NoWhitening",
-    "is_narrow",
-    "is_whitened_at_once",
-    "new_whitening",
-    "share_of_largest",
-    "whitening_with",
-]
-
 _NO_MATRIX = np.empty((0, 0))
 _FEW = 64  # vectors: products with more of them are left to the library
 _MOST_EIGEN = 4096  # landmarks

@@ -15,11 +15,8 @@ import numpy as np
 
 from frugalsvm.arrays.namespace import arrays_of
 from frugalsvm.compiling.threads import ONE_THREAD, Threads
-from frugalsvm.core.metric import mapped
-from frugalsvm.metric_learning.leave_one_out import for_each, machine_of
-from frugalsvm.metric_learning.machine import Rows, median_distance, values_and_slopes
-
-__all__ = ["MOST_DIRECTIONS", "agop", "average_outer_product", "leading_root"]
+from frugalsvm.core.seen_rows import mapped
+from frugalsvm.metric_learning.machine import Rows, for_each, machine_of, median_distance, values_and_slopes
 
 KEPT_TRACE, MOST_DIRECTIONS = 0.999, 64
 

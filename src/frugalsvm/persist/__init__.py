@@ -19,8 +19,8 @@ True
 """
 
 import frugalsvm._scikit_learn  # noqa: F401
+from frugalsvm.persist.archive import ModelFileError
 from frugalsvm.persist.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from frugalsvm.persist.errors import ModelFileError
 from frugalsvm.persist.model import FORMAT_VERSION, ModelInfo, describe, digest_of, load, save
 from frugalsvm.persist.registry import register
 

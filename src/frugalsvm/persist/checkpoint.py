@@ -5,11 +5,9 @@ import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from frugalsvm.persist.archive import ModelFileError
 from frugalsvm.persist.atomic import previous_of
-from frugalsvm.persist.errors import ModelFileError
 from frugalsvm.persist.model import read_model, save
-
-__all__ = ["Checkpoint", "load_checkpoint", "save_checkpoint"]
 
 
 class Checkpoint(NamedTuple):

@@ -15,11 +15,8 @@ from scipy import sparse
 from frugalsvm._stored import Field, fields_of, stored_as
 from frugalsvm.core.cache import KernelRows
 from frugalsvm.core.records import as_numbers
-from frugalsvm.persist.archive import checked_dtype, stored_form
-from frugalsvm.persist.errors import ModelFileError, file_errors, malformed
+from frugalsvm.persist.archive import ModelFileError, checked_dtype, file_errors, malformed, stored_form
 from frugalsvm.persist.registry import adapter_of, class_named, name_of_part, part_named, restored, state_of
-
-__all__ = ["MAX_DEPTH", "Decoder", "Describer", "Encoder", "plain_fields"]
 
 MAX_DEPTH = 64
 _PLAIN = (type(None), bool, int, str)

@@ -2,8 +2,6 @@
 
 import re
 
-__all__ = ["name_today"]
-
 _OTHERS = {
     "asset.fourier.DenseFourier": "fourier",
     "budgeted.bpa.ProjectOnNeighbour": "project-on-neighbor",

@@ -19,14 +19,21 @@ import numpy as np
 
 from frugalsvm._locks import sharing
 from frugalsvm._version import __version__
-from frugalsvm.persist.archive import MAX_JSON, Archive, Buffer, description_of, npy_pieces, write_archive
+from frugalsvm.persist.archive import (
+    MAX_JSON,
+    Archive,
+    Buffer,
+    ModelFileError,
+    description_of,
+    file_errors,
+    malformed,
+    npy_pieces,
+    write_archive,
+)
 from frugalsvm.persist.atomic import write_atomically
 from frugalsvm.persist.codec import Decoder, Describer, Encoder
-from frugalsvm.persist.errors import ModelFileError, file_errors, malformed
 from frugalsvm.persist.registry import class_named
 from frugalsvm.persist.savable import parameter_names, with_new_names
-
-__all__ = ["FORMAT_VERSION", "ModelInfo", "describe", "digest_of", "load", "read_model", "save"]
 
 FORMAT_VERSION = 2  # 1: parts had the names of their modules and classes
 _FORMAT_NAME = "frugalsvm model"

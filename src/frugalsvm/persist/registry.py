@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 from frugalsvm._homes import AUTOMATIC, CONFORMAL, ESTIMATORS, PIPELINES, SEARCHES
 from frugalsvm._locks import ThreadSafe
 from frugalsvm._stored import stored_as, stored_under
-from frugalsvm.persist.errors import ModelFileError, file_errors, malformed
+from frugalsvm.persist.archive import ModelFileError, file_errors, malformed
 from frugalsvm.persist.legacy import name_today
 from frugalsvm.persist.savable import (
     Saved,
@@ -33,11 +33,6 @@ from frugalsvm.persist.sklearn_steps import (
     check_transformer,
     refuse_unknown_steps,
 )
-
-__all__ = [
-    "HOMES", "Adapter", "adapter_of", "class_named", "name_of_part", "part_named", "register",
-    "restored", "state_of",
-]  # fmt: skip
 
 # Where classes are defined: all estimators, and classes of the edges that files hold
 HOMES = {

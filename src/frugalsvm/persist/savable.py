@@ -16,20 +16,8 @@ from sklearn.base import BaseEstimator
 from frugalsvm._stored import Field, Stored, fields_of, is_finite, stored_as
 from frugalsvm._version import __version__
 from frugalsvm.core.records import as_numbers
-from frugalsvm.persist.errors import ModelFileError, malformed
+from frugalsvm.persist.archive import ModelFileError, malformed
 from frugalsvm.persist.values import Check
-
-__all__ = [
-    "FOR_PREDICTION",
-    "Saved",
-    "check_object",
-    "check_parameters",
-    "check_part",
-    "check_parts",
-    "parameter_names",
-    "with_new_names",
-    "without_undeclared",
-]
 
 _DTYPES = {
     "x": ("f4", "f8"), "r": ("f4", "f8"), "e": ("f4",), "d": ("f8",), "i": ("i8",), "u": ("u8",), "t": ("i1",),

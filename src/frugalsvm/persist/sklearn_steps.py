@@ -9,17 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from frugalsvm.persist.errors import ModelFileError, malformed
-
-__all__ = [
-    "PIPELINE",
-    "SKLEARN_CLASSES",
-    "check_mapped",
-    "check_pipeline",
-    "check_transformer",
-    "probe_rows",
-    "refuse_unknown_steps",
-]
+from frugalsvm.persist.archive import ModelFileError, malformed
 
 PIPELINE = "sklearn.pipeline.Pipeline"
 SKLEARN_CLASSES = (

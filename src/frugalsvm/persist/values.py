@@ -9,28 +9,6 @@ from sklearn.base import BaseEstimator
 
 from frugalsvm._stored import is_finite, stored_as
 
-__all__ = [
-    "IS_BOOL",
-    "IS_FLOATS",
-    "Check",
-    "are_names",
-    "array",
-    "dict_of",
-    "integer",
-    "is_classes",
-    "is_estimator",
-    "is_generator",
-    "is_number",
-    "is_positive",
-    "list_of",
-    "object_of",
-    "of_type",
-    "or_none",
-    "part",
-    "parts",
-    "record",
-]
-
 Check = Callable[[Any], bool]
 
 

@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 
 from frugalsvm.estimators.labels import is_nothing
 
-__all__ = ["Coded", "CodedText", "coded", "coded_text", "tells_rows_apart"]
-
 _SEVERAL = 20  # texts: most of fewer may differ by chance
 
 

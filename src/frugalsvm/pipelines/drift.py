@@ -7,9 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
 
 from frugalsvm._locks import ThreadSafe, exclusive, shared
-from frugalsvm.estimators.parameter_values import check_choice, check_count, check_positive
-
-__all__ = ["ACTIONS", "DriftDetector", "DriftWatch", "WatchesForDrift", "check_detector", "check_on_drift"]
+from frugalsvm.estimators.constraints import check_choice, check_count, check_positive
 
 ACTIONS = ("reset", "boost")
 

@@ -13,8 +13,6 @@ from frugalsvm.pipelines.predicting import PredictingPipeline
 from frugalsvm.pipelines.rows import part_of
 from frugalsvm.pipelines.saved import WATCHED
 
-__all__ = ["WatchedPipeline"]
-
 
 class WatchedPipeline(WatchesForDrift, PredictingPipeline):
     """The part of `StreamPipeline` that deals with drifts."""

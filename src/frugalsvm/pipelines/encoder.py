@@ -7,7 +7,7 @@ from scipy.sparse import csr_matrix, hstack, issparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from frugalsvm.estimators.parameter_values import check_choice, check_count
+from frugalsvm.estimators.constraints import check_choice, check_count
 from frugalsvm.pipelines.coded import CodedText, coded_text
 from frugalsvm.pipelines.frames import columns_of
 from frugalsvm.pipelines.saved import ENCODER

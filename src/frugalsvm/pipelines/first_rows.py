@@ -17,19 +17,6 @@ from frugalsvm.streams import StreamError
 from frugalsvm.streams.batch import labels_of, stacked
 from frugalsvm.streams.columns import Schema
 
-__all__ = [
-    "Examined",
-    "Prepared",
-    "chosen_scale",
-    "described",
-    "examine",
-    "left_out_notes",
-    "many_texts",
-    "peeked",
-    "prepared",
-    "with_label_column",
-]
-
 
 class Examined(NamedTuple):
     """Data whose first rows were looked at."""

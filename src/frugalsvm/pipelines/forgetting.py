@@ -6,8 +6,6 @@ from typing import Any
 from frugalsvm.estimators.forget_reports import signed
 from frugalsvm.persist import describe, digest_of, load, save
 
-__all__ = ["forget_in_file", "forgetting_model", "forgotten_facts", "ids_in", "kept_around"]
-
 _PARTS = {
     "filler_": "values for missing ones",
     "scaler_": "means and spreads of columns",

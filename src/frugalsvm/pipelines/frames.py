@@ -13,21 +13,6 @@ from frugalsvm.pipelines.coded import coded
 from frugalsvm.streams.dates import days_in, days_of
 from frugalsvm.streams.number_notation import is_missing, number_in
 
-__all__ = [
-    "FrameColumns",
-    "as_number",
-    "as_numbers",
-    "check_names",
-    "columns_of",
-    "dates_in",
-    "days_in_column",
-    "is_frame",
-    "kinds_of",
-    "kinds_to_learn",
-    "split_frame",
-    "values_of",
-]
-
 _SHOWN = 3  # names or values in a message
 
 

@@ -1,4 +1,7 @@
-"""Missing numbers of a stream, filled with a statistic of the first rows."""
+"""Missing numbers of a stream, filled with a statistic of the first rows; and rows filled and scaled block by block.
+
+The only array of the size of all rows is the one that is returned.
+"""
 
 import copy
 from collections.abc import Sequence
@@ -9,14 +12,55 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from frugalsvm.estimators.parameter_values import check_choice
+from frugalsvm.compiling.threads import ONE_THREAD, Threads, row_blocks
+from frugalsvm.estimators.constraints import check_choice
 from frugalsvm.estimators.validation import validated_rows
-from frugalsvm.pipelines.numbers import missing_counts, prepared_numbers
 from frugalsvm.pipelines.saved import FILLER
 from frugalsvm.pipelines.statistics import ENOUGH, sample_of
 from frugalsvm.pipelines.surprises import Surprises
 
-__all__ = ["STRATEGIES", "MissingValueFiller"]
+_BLOCK_VALUES = 2**17  # in float64 they fit into the cache of a core
+
+
+def _blocks(X: np.ndarray, n_threads: int) -> list[slice]:
+    n_rows = max(1, _BLOCK_VALUES // max(1, X.shape[1]))
+    return row_blocks(len(X), n_threads, n_rows, n_rows)
+
+
+def missing_counts(X: np.ndarray) -> np.ndarray:
+    """How many values of each column of dense rows are missing."""
+    counts = np.zeros(X.shape[1], np.int64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for block in _blocks(X, 1):
+            if np.isnan(X[block].sum()):  # so do infinite values of both signs
+                counts += np.isnan(X[block]).sum(axis=0)
+    return counts
+
+
+def prepared_numbers(X: np.ndarray, filler: Any, scaler: Any, dtype: Any = None, threads: Threads = ONE_THREAD) -> Any:
+    """Dense rows that were validated, filled and scaled, with indicators of missing values beside them.
+
+    ``dtype`` is that of rows that are scaled, None for that of ``X``. Others keep theirs: they may be too far from zero
+    for another. Returns ``X`` itself where nothing is to be done.
+    """
+    indicated = np.zeros(0, np.int64) if filler is None else filler.indicated_
+    if scaler is None and not indicated.size and (filler is None or not missing_counts(X).any()):
+        return X
+    n_rows, d = X.shape
+    out = np.empty((n_rows, d + indicated.size), X.dtype if scaler is None or dtype is None else dtype)
+
+    def write(block: slice) -> None:
+        rows = X[block] if filler is None else filler.filled(X[block])
+        if scaler is None:
+            out[block, :d] = rows
+        else:
+            scaler.scaled(rows, out[block, :d])
+        if indicated.size:
+            out[block, d:] = filler.indicators(X[block])
+
+    threads.run(write, _blocks(X, threads.count))
+    return out
+
 
 STRATEGIES = ("mean", "median")
 

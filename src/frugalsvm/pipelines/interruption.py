@@ -8,8 +8,6 @@ from typing import Any
 from frugalsvm.streams import StreamError
 from frugalsvm.streams.pipes import Pipe
 
-__all__ = ["Interruption"]
-
 
 class _Interrupted(Exception):
     """Somebody has asked the program to end while it waited for data."""

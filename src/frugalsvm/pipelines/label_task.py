@@ -5,13 +5,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import is_outlier_detector
 
+from frugalsvm.estimators.labels import looks_continuous
 from frugalsvm.exceptions import Sentence, TaskError
 from frugalsvm.words import CLASSES, NOVELTIES, NUMBERS
 
-__all__ = ["Task", "looks_continuous", "many_classes", "task_of", "task_of_model", "task_words"]
-
-_MANY_VALUES = 100  # different whole numbers, beyond which they are numbers
-_SEVERAL_VALUES, _ROWS_OF_EACH = 20, 4  # nor if there are several, with fewer rows of each
 _SEVERAL = 20  # classes, beyond which whole numbers may be meant as numbers
 
 
@@ -71,26 +68,6 @@ def many_classes(y: np.ndarray, label: str | None, algorithm: str) -> Sentence |
     what = "the labels are" if label is None else f"{label!r} has"
     words = f"{what} {len(np.unique(y)):,} different numbers in {len(y):,} rows, and {algorithm} takes each for a class"
     return Sentence(words, ": {task} predicts numbers", task="regression")
-
-
-def looks_continuous(y: np.ndarray, distinct: np.ndarray | None = None) -> bool:
-    """Whether labels are numbers rather than classes: fractions, or very many whole numbers.
-
-    ``distinct`` are the distinct ones, where they are known.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> looks_continuous(np.array([1.5, 2.0])), looks_continuous(np.arange(10) % 3), looks_continuous(np.arange(999))
-    (True, False, True)
-    """
-    if y.dtype.kind not in "iuf":
-        return False
-    distinct = np.unique(y) if distinct is None else distinct
-    if not (distinct == np.floor(distinct)).all():
-        return True
-    n_values = len(distinct)
-    return n_values > _MANY_VALUES or (n_values > _SEVERAL_VALUES and _ROWS_OF_EACH * n_values > len(y))
 
 
 def task_of_model(model: Any) -> str:

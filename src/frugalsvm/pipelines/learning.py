@@ -5,27 +5,22 @@ from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils.multiclass import unique_labels
 
 from frugalsvm._locks import exclusive
 from frugalsvm.calibration import PlattCalibration
-from frugalsvm.estimators.automatic import chooses_in_order, for_stream, may_follow
-from frugalsvm.estimators.caller_warnings import warn_caller
+from frugalsvm.estimators.automatic import chooses_in_order, for_stream, learns_streams, may_follow
+from frugalsvm.estimators.constraints import check_count
 from frugalsvm.estimators.labels import distinct_labels, encoded_labels
-from frugalsvm.estimators.metric import learns_metric
-from frugalsvm.estimators.parameter_values import check_count
-from frugalsvm.estimators.streaming import learns_streams
+from frugalsvm.estimators.seen_rows import learns_metric
 from frugalsvm.estimators.unchanged import unchanged_on_error
+from frugalsvm.exceptions import warn_caller
 from frugalsvm.pipelines.mapping import check_enough_rows
 from frugalsvm.pipelines.preparing import PreparingPipeline
 from frugalsvm.pipelines.rows import part_of, stacked
-from frugalsvm.pipelines.saved import WATCHED
 from frugalsvm.pipelines.watching import left_range
 from frugalsvm.pipelines.widening import widen_filler, widen_scaler, wider_rows
-
-__all__ = ["METRIC_ROWS", "NO_FEATURES", "LearningPipeline"]
 
 NO_FEATURES = np.zeros(0, np.int64)
 USUAL_ROWS = 1000
@@ -43,7 +38,6 @@ class LearningPipeline(PreparingPipeline):
 
     detector: Any
     learn_one_row: Any  # of `StreamPipeline`
-    _begin_watching: Any
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_held")
@@ -69,16 +63,6 @@ class LearningPipeline(PreparingPipeline):
         return max(self.warmup_rows, METRIC_ROWS) if needs_more else self.warmup_rows
 
     # --- learning ------------------------------------------------------------------------------------------
-
-    def _begin(self, rows):
-        """A pipeline that has seen nothing."""
-        for name in ("estimator_", "filler_", "scaler_", "encoder_", "feature_map_", "calibration_", "typical_rows_",
-            "out_of_fold_errors_", *WATCHED):  # fmt: skip
-            self.__dict__.pop(name, None)
-        if self.detector is not None:
-            self._begin_watching()
-        self._held, self._announced = (), None
-        self._dtype, self._is_sparse = rows.X.dtype, issparse(rows.X)
 
     def _take(self, X, y, classes, sample_weight):
         """Hold rows back or learn them; returns features that left their range."""

@@ -6,8 +6,6 @@ import numpy as np
 from scipy.sparse import csr_matrix, issparse
 from sklearn.base import clone
 
-__all__ = ["check_enough_rows", "check_map", "fitted_map", "mapped"]
-
 
 def check_map(feature_map: Any) -> None:
     """Refuse what is not a transformer."""

@@ -16,8 +16,6 @@ from frugalsvm.streams import StreamError
 from frugalsvm.streams.batch import labels_of, rows_of
 from frugalsvm.words import few
 
-__all__ = ["open_for", "surprises_in"]
-
 
 def open_for(model: Any, model_file: Path, options: DataOptions, *, has_labels: bool | None = None) -> Opened:
     """Data that a model is to predict; with labels that matter, by default (see `open_data`)."""

@@ -24,8 +24,7 @@ from frugalsvm.compiling.functions import machine_code_for
 from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.core.dense_scores import DenseScoring, new_scoring, new_vectors, refreshed, score_some
 from frugalsvm.core.expansion import Expansion
-from frugalsvm.core.metric import Directions
-from frugalsvm.core.origin import SURELY, far_limit, followed
+from frugalsvm.core.seen_rows import SURELY, Directions, far_limit, followed
 from frugalsvm.core.sources import new_source, rows_at_a_time
 from frugalsvm.core.workspace import new_workspace
 from frugalsvm.estimators.bsgd_one_class import BSGDOneClassSVM
@@ -35,8 +34,6 @@ from frugalsvm.estimators.unchanged import prepare_to_learn
 from frugalsvm.persist.savable import FOR_PREDICTION
 from frugalsvm.pipelines.statistics import KNEE, softened
 from frugalsvm.pipelines.watching import bounds_of, take_one
-
-__all__ = ["RowPath", "row_path_for"]
 
 ONE_THREAD = 9000  # products so small are made by one thread anyway: no need to tell BLAS (which takes longer)
 NO_WEIGHTS = np.empty(0)

@@ -10,15 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 from frugalsvm._locks import exclusive, shared
 from frugalsvm.calibration import PlattCalibration
 from frugalsvm.estimators.calibrated import is_calibrated
-from frugalsvm.estimators.caller_warnings import warn_caller
 from frugalsvm.estimators.labels import distinct_labels
-from frugalsvm.exceptions import UnknownValuesWarning
+from frugalsvm.exceptions import UnknownValuesWarning, warn_caller
 from frugalsvm.pipelines.learning import LearningPipeline, decision_values
 from frugalsvm.pipelines.one_row import row_path_for
 from frugalsvm.pipelines.rows import LabeledRows, check_lengths, matrix_of, part_of, split_input, stacked
 from frugalsvm.pipelines.surprises import Surprises
-
-__all__ = ["PredictingPipeline"]
 
 
 class _Preview(NamedTuple):

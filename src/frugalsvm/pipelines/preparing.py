@@ -11,20 +11,18 @@ from sklearn.utils import get_tags
 
 from frugalsvm._locks import ThreadSafe
 from frugalsvm.compiling.threads import Threads, thread_count
-from frugalsvm.estimators.parameter_values import check_choice, check_count
+from frugalsvm.estimators.constraints import check_choice, check_count
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.pipelines.drift import ACTIONS, check_detector, check_on_drift
 from frugalsvm.pipelines.encoder import joined
 from frugalsvm.pipelines.frames import FrameColumns, is_frame, kinds_to_learn
-from frugalsvm.pipelines.imputer import STRATEGIES, MissingValueFiller
+from frugalsvm.pipelines.imputer import STRATEGIES, MissingValueFiller, prepared_numbers
 from frugalsvm.pipelines.mapping import check_map, fitted_map, mapped
-from frugalsvm.pipelines.numbers import prepared_numbers
 from frugalsvm.pipelines.rows import LabeledRows, check_lengths, checked_labels, checked_weights, matrix_of, split_input
+from frugalsvm.pipelines.saved import WATCHED
 from frugalsvm.pipelines.scaler import StreamingScaler
 from frugalsvm.pipelines.surprises import Surprises
 from frugalsvm.pipelines.target_means import class_indicators
-
-__all__ = ["SCALERS", "PreparingPipeline", "new_scaler"]
 
 SCALERS = {
     "robust": StreamingScaler(),
@@ -72,6 +70,7 @@ class PreparingPipeline(_Shortcuts, BaseEstimator):
     filler_: Any  # MissingValueFiller or None
     scaler_: Any  # StreamingScaler or None
     _held: Any  # tuple of LabeledRows, or None
+    _begin_watching: Any
 
     # --- what is known -------------------------------------------------------------------------------------
 
@@ -150,6 +149,16 @@ class PreparingPipeline(_Shortcuts, BaseEstimator):
         return y
 
     # --- preparing -----------------------------------------------------------------------------------------
+
+    def _begin(self, rows):
+        """A pipeline that has seen nothing."""
+        for name in ("estimator_", "filler_", "scaler_", "encoder_", "feature_map_", "calibration_", "typical_rows_",
+            "out_of_fold_errors_", *WATCHED):  # fmt: skip
+            self.__dict__.pop(name, None)
+        if self.detector is not None:
+            self._begin_watching()
+        self._held, self._announced = (), None
+        self._dtype, self._is_sparse = rows.X.dtype, issparse(rows.X)
 
     def _take_statistics(self, rows, is_preview=False):
         """Fit all that comes before the estimator; returns the rows with encoded columns, for `_prepared`.

@@ -13,8 +13,6 @@ from frugalsvm.metrics.windows import RecentMean, added
 from frugalsvm.streams.batch import Batch, labels_of, rows_between, rows_of
 from frugalsvm.words import CLASSES, NOVELTIES, NUMBERS, percent
 
-__all__ = ["FIGURES", "CheckpointSchedule", "Figure", "Progress", "learn_stream", "learned_in_turn"]
-
 
 class Figure(NamedTuple):
     """What a stream tells about a model before it is done: the mean of something that is counted for each row."""

@@ -7,8 +7,6 @@ import numpy as np
 from frugalsvm.metrics.collected import scores_for
 from frugalsvm.streams.batch import Batch, labels_of, rows_of, rows_taken
 
-__all__ = ["QUANTILE_ROWS", "held_quantiles"]
-
 QUANTILE_ROWS = 16_384  # that are enough: half of them to adjust quantiles, the others to measure them
 _LEAST_ROWS = 40
 

@@ -18,21 +18,6 @@ from frugalsvm.streams.pipes import PIPE_ROWS, Pipe, is_read_once
 from frugalsvm.streams.row_checks import are_classes, why_no_class
 from frugalsvm.words import NOVELTIES, NUMBERS
 
-__all__ = [
-    "BATCH_ROWS",
-    "FIRST_ROWS",
-    "HEADERS",
-    "DataOptions",
-    "Opened",
-    "column_in",
-    "columns_in",
-    "name_features",
-    "of_classes_only",
-    "open_data",
-    "reading_for",
-    "refuse_other_labels",
-]
-
 FIRST_ROWS = 6000  # from which parameters are chosen
 BATCH_ROWS = 4096
 HEADERS: dict[str, bool | str] = {"auto": "auto", "yes": True, "no": False}

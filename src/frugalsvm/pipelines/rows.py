@@ -11,19 +11,6 @@ from frugalsvm.estimators.labels import classes_in, refuse_dates
 from frugalsvm.estimators.validation import validated_rows
 from frugalsvm.pipelines.frames import FrameColumns, check_names, is_frame, kinds_to_learn, split_frame
 
-__all__ = [
-    "LabeledRows",
-    "check_lengths",
-    "checked_labels",
-    "checked_weights",
-    "is_pair",
-    "matrix_of",
-    "part_of",
-    "rows_at",
-    "split_input",
-    "stacked",
-]
-
 
 @stored("rows", checked_within=("X", "columns", "y", "weights"))
 class LabeledRows(NamedTuple):

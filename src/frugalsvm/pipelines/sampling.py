@@ -7,8 +7,6 @@ from scipy.sparse import issparse, vstack
 
 from frugalsvm._stored import Count, is_matrix, stored
 
-__all__ = ["RowSample", "random_bits", "sampled"]
-
 SAMPLE_ROWS = 10_000
 
 

@@ -25,8 +25,6 @@ from frugalsvm.persist.values import (
     part,
 )
 
-__all__ = ["ENCODER", "FILLER", "PIPELINE", "SCALER", "WATCHED"]
-
 WATCHED = ("detector_", "drifts_", "_n_seen", "_n_boosted")  # with a detector of drift
 _LARGEST_HELD = 1e100  # of values from which means and variances are to be taken
 _LARGEST_LIMIT, _LEAST_SCALE = 1e9, 1e-30  # of scaled values, and of what they are divided by without a limit

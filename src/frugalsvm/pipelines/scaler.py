@@ -11,11 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._locks import ThreadSafe, exclusive
 from frugalsvm.core.moments import Moments, joined_moments, moments_of
-from frugalsvm.estimators.parameter_values import check_choice, check_positive
+from frugalsvm.estimators.constraints import check_choice, check_positive
 from frugalsvm.estimators.validation import validated_rows
 from frugalsvm.pipelines.sampling import RowSample, sampled
 from frugalsvm.pipelines.saved import SCALER
-from frugalsvm.pipelines.scaler_watching import WatchesRanges
 from frugalsvm.pipelines.sketch import QuantileSketch, new_sketch, sketch_after, weighted_values
 from frugalsvm.pipelines.statistics import (
     Statistics,
@@ -24,9 +23,7 @@ from frugalsvm.pipelines.statistics import (
     standard_statistics,
     symmetric_statistics,
 )
-from frugalsvm.pipelines.watching import new_watch, watch_of_all
-
-__all__ = ["StreamingScaler"]
+from frugalsvm.pipelines.watching import WatchesRanges, new_watch, watch_of_all
 
 METHODS = ("robust", "symmetric", "standard")
 ROWS_AT_A_TIME = 2**14  # rows that are scaled at a time in float64: no large temporary arrays

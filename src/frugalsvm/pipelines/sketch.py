@@ -17,8 +17,6 @@ import numpy as np
 from frugalsvm._stored import is_finite, stored
 from frugalsvm.pipelines.sampling import random_bits
 
-__all__ = ["QuantileSketch", "new_sketch", "sketch_after", "weighted_values"]
-
 BLOCK_ROWS = 4096
 KEPT = 256  # values in a summary
 STRIDE = BLOCK_ROWS // KEPT  # rows that a value of the summary of one block stands for

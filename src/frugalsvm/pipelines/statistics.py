@@ -27,18 +27,6 @@ from scipy.sparse import issparse
 from frugalsvm.cells.trunk import drawn_rows
 from frugalsvm.core.moments import Moments
 
-__all__ = [
-    "ENOUGH",
-    "KNEE",
-    "Statistics",
-    "clip",
-    "robust_statistics",
-    "sample_of",
-    "softened",
-    "standard_statistics",
-    "symmetric_statistics",
-]
-
 KNEE = 2.0 / 3.0  # of the limit from which on soft clipping is soft
 MOST_UNITS = 6.0  # distance from the median, in the scale
 LEAST_UNITS = 2.0  # of a hard limit: rare values of features that are mostly constant are not clipped

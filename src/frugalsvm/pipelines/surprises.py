@@ -3,8 +3,6 @@
 from collections import Counter
 from collections.abc import Mapping
 
-__all__ = ["Surprises"]
-
 _SHOWN = 3  # categories of a column
 
 

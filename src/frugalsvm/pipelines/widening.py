@@ -11,8 +11,6 @@ import numpy as np
 from frugalsvm.pipelines.rows import LabeledRows
 from frugalsvm.pipelines.watching import RangeWatch
 
-__all__ = ["widen_filler", "widen_scaler", "wider_rows"]
-
 
 def wider_rows(rows: LabeledRows, n_new: int, value: float) -> LabeledRows:
     """Rows with further features, which all have one value."""

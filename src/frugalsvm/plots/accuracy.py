@@ -20,8 +20,6 @@ from frugalsvm.plots._curves import (
 )
 from frugalsvm.plots.recording import History
 
-__all__ = ["AccuracyCurveDisplay"]
-
 METRICS = ("accuracy", "error")
 
 

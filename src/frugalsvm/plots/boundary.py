@@ -28,8 +28,6 @@ from frugalsvm.plots._style import (
 )
 from frugalsvm.plots._vectors import ModelVectors
 
-__all__ = ["DecisionBoundaryDisplay", "class_entries", "computed_boundary", "draw_legend"]
-
 N_SHADES = 20
 
 

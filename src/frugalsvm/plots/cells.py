@@ -9,8 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 from frugalsvm.plots._style import matplotlib_part
 from frugalsvm.plots.boundary import DecisionBoundaryDisplay, class_entries, computed_boundary, draw_legend
 
-__all__ = ["CellsDisplay"]
-
 _COLORS = ("0.2", "#7B3294", "#00704A")  # of trees, in turn
 _LEVELS = np.linspace(-1.8, 1.8, 37)  # the targets are -1 and 1: few values are beyond, and lines stay visible
 

@@ -7,8 +7,6 @@ import numpy as np
 
 from frugalsvm.words import percent
 
-__all__ = ["draw_confusion"]
-
 _NUMBERS = 15  # classes of which each number is written
 _UPRIGHT = 8  # and those whose names are
 

@@ -20,8 +20,6 @@ from frugalsvm.plots._curves import (
 )
 from frugalsvm.plots.recording import History, covered
 
-__all__ = ["CoverageDisplay"]
-
 
 class CoverageDisplay(CurvesDisplay):
     """Coverage in windows of a stream, beside what was promised.

@@ -22,7 +22,6 @@ from frugalsvm.plots._style import (
 if TYPE_CHECKING:
     from frugalsvm.explain import Explanation
 
-__all__ = ["ExplanationDisplay"]
 
 KINDS = ("waterfall", "bars", "beeswarm")
 LINE = 0.3  # inches of height for a column

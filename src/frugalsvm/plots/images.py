@@ -11,8 +11,6 @@ from frugalsvm.exceptions import ParameterError
 from frugalsvm.plots._style import axes_for
 from frugalsvm.plots._vectors import vectors_of
 
-__all__ = ["SupportImagesDisplay"]
-
 TITLE_SHARE = 0.26  # height of a title, as a share of the width of an image
 
 

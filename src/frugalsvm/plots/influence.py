@@ -7,8 +7,6 @@ from numpy.typing import ArrayLike
 
 from frugalsvm.plots._style import matplotlib_part
 
-__all__ = ["RowInfluenceDisplay"]
-
 
 class RowInfluenceDisplay:
     """Influences of all learned rows, from those that do the most harm to those that help most.

@@ -11,8 +11,6 @@ from frugalsvm.plots._curves import choose, percent
 from frugalsvm.plots._style import BLUE, VERMILLION, axes_for, diverging, draw_bars, height_of, label_axis, wrapped
 from frugalsvm.plots._vectors import model_inside
 
-__all__ = ["MetricDisplay"]
-
 KINDS = ("importances", "directions")
 LINE = 0.27  # inches of height for a feature
 

@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from frugalsvm.plots._vectors import model_bytes, model_inside, n_terms
 
-__all__ = ["CERTIFICATES", "History", "covered", "named", "record_stream"]
-
 History = Mapping[str, Mapping[str, NDArray]]
 
 # What a model says about its own quality, where it does.

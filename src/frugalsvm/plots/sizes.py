@@ -10,8 +10,6 @@ from frugalsvm.plots._curves import BYTES, CurvesDisplay, checked_curves, choose
 from frugalsvm.plots._style import line_styles
 from frugalsvm.plots._vectors import model_bytes, n_terms
 
-__all__ = ["ErrorVsSupportDisplay"]
-
 
 class ErrorVsSupportDisplay(CurvesDisplay):
     """Error against the number of support vectors, of features or of bytes, for several methods.

@@ -11,8 +11,6 @@ from frugalsvm.plots.coverage import CoverageDisplay
 from frugalsvm.plots.recording import History, record_stream
 from frugalsvm.plots.traces import TraceDisplay
 
-__all__ = ["StreamDisplay"]
-
 
 class StreamDisplay:
     """Accuracy in windows, the age of the support vectors, and coverage, along one stream and above each other.

@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike
 from frugalsvm.plots._curves import StreamCurvesDisplay, checked_curves, curves_of, draw_curves, histories_of
 from frugalsvm.plots.recording import History, named
 
-__all__ = ["TimeCurveDisplay"]
-
 
 class TimeCurveDisplay(StreamCurvesDisplay):
     """Seconds of learning against examples, both logarithmic, with the exponents of fitted powers.

@@ -9,8 +9,6 @@ from numpy.typing import ArrayLike
 from frugalsvm.plots._curves import StreamCurvesDisplay, checked_curves, choose, draw_curves, found_drifts, histories_of
 from frugalsvm.plots.recording import CERTIFICATES, History
 
-__all__ = ["TraceDisplay"]
-
 AXES = {"examples": "Examples learned", "seconds": "Seconds of learning"}
 
 

@@ -15,13 +15,13 @@ from frugalsvm.arrays.namespace import arrays_of, on_host
 from frugalsvm.compiling.threads import ONE_THREAD, Threads, blas_threads
 from frugalsvm.core.blocks import is_of_products
 from frugalsvm.core.capabilities import offers
-from frugalsvm.core.metric import Metric, mapped, new_metric
 from frugalsvm.core.moments import moments_of
+from frugalsvm.core.seen_rows import Metric, mapped, new_metric
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.metric_learning.agop import MOST_DIRECTIONS
-from frugalsvm.metric_learning.batches import leaves
 from frugalsvm.metric_learning.candidates import (
     SCHEDULE,
+    Point,
     Schedule,
     best_start,
     is_worth_polishing,
@@ -29,22 +29,9 @@ from frugalsvm.metric_learning.candidates import (
     next_matrix,
     polished,
 )
-from frugalsvm.metric_learning.descent import Point
-from frugalsvm.metric_learning.leave_one_out import for_each, machine_of
-from frugalsvm.metric_learning.machine import Rows, kernel_values
+from frugalsvm.metric_learning.machine import Rows, for_each, kernel_values, leaves, machine_of
 from frugalsvm.selection.judging import Judgment, better_by, row_losses
 from frugalsvm.selection.widths import resources_on, with_best_width
-
-__all__ = [
-    "KINDS",
-    "BestMetric",
-    "as_usual",
-    "best_metric",
-    "judged_metric",
-    "kinds_of",
-    "number_of_judges",
-    "spreads_of",
-]
 
 KINDS = ("plain", "factors", "matrix")
 _JUDGE_SHARE, _MOST_JUDGES = 0.15, 2**14

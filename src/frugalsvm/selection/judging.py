@@ -5,8 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Judgment", "better_by", "judged", "mean_gain", "optimism", "row_losses"]
-
 
 class Judgment(NamedTuple):
     """Losses of rows that were left out; those of rows that were not are not a number."""

@@ -5,14 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm.cells.choosing import STEPS, best_choice
-from frugalsvm.cells.left_out import Choice, SomeCells
+from frugalsvm.cells.choosing import STEPS, Choice, SomeCells, best_choice
 from frugalsvm.cells.solver import Examples
 from frugalsvm.selection.judging import Judgment, better_by, judged, optimism
-from frugalsvm.selection.task import Candidate, Task
-from frugalsvm.selection.work import CELLS, Clock, cell_work
-
-__all__ = ["Entry", "Round", "best_of", "in_order", "is_better", "judged_rows", "optimism_of"]
+from frugalsvm.selection.task import CELLS, Candidate, Clock, Task, cell_work
 
 _GROUPS = 5  # of rows, for the spread of scores
 

@@ -25,12 +25,22 @@ from frugalsvm.metric_learning.machine import Rows, standardized
 from frugalsvm.selection.best_metric import best_metric
 from frugalsvm.selection.low_rank import Start, affordable_landmarks, global_start, low_rank_entries
 from frugalsvm.selection.rounds import Entry, Round, best_of, in_order, is_better
-from frugalsvm.selection.sampling import divided, neighborhoods, random_order, sampled
-from frugalsvm.selection.task import Candidate, Task, View, gamma_for, similar_gamma
-from frugalsvm.selection.work import CELLS, Clock, cell_work, fit_work
-from frugalsvm.selection.work import LOW_RANK as WORK_OF_LOW_RANK
-
-__all__ = ["Found", "Plan", "search"]
+from frugalsvm.selection.task import (
+    CELLS,
+    Candidate,
+    Clock,
+    Task,
+    View,
+    cell_work,
+    divided,
+    fit_work,
+    gamma_for,
+    neighborhoods,
+    random_order,
+    sampled,
+    similar_gamma,
+)
+from frugalsvm.selection.task import LOW_RANK as WORK_OF_LOW_RANK
 
 SAMPLE, PLAIN, METRIC, COMPARED, LARGER, LOW_RANK = range(1, 7)  # rounds
 _SMALL, CELL, _LARGE = 512, 1024, 2048  # rows of cells in which candidates are compared

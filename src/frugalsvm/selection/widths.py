@@ -18,24 +18,10 @@ from frugalsvm.arrays.namespace import arrays_of, is_torch
 from frugalsvm.core.blocks import is_of_products
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import kernel_block
-from frugalsvm.core.metric import mapped
 from frugalsvm.core.moments import moments_of, scale_gamma
-from frugalsvm.metric_learning.descent import Point
+from frugalsvm.core.seen_rows import mapped
+from frugalsvm.metric_learning.candidates import Point
 from frugalsvm.metric_learning.machine import Rows, kernel_values, solver, squares
-
-__all__ = [
-    "LEAST_ROWS",
-    "N_LANDMARKS",
-    "Choice",
-    "Machines",
-    "Resources",
-    "choice_for",
-    "has_width",
-    "last_rows_first",
-    "most_rows",
-    "resources_on",
-    "with_best_width",
-]
 
 LEAST_ROWS = 200
 _N_FITTED, _MOST_JUDGES, _JUDGE_SHARE = 2048, 1024, 0.25

@@ -4,10 +4,9 @@ from typing import Any
 
 from sklearn.base import clone, is_classifier
 
-from frugalsvm.estimators.automatic import may_follow
+from frugalsvm.estimators.automatic import learns_streams, may_follow
 from frugalsvm.estimators.bsgd import BSGDClassifier
 from frugalsvm.estimators.constraints import AUTO
-from frugalsvm.estimators.streaming import learns_streams
 from frugalsvm.exceptions import ParameterError
 
 __all__ = ["candidates_for", "check_candidates", "usual_grid"]

@@ -15,9 +15,9 @@ from frugalsvm.budgeted.learner import Learner
 from frugalsvm.budgeted.policy import NO_BUDGET
 from frugalsvm.budgeted.sgd import run
 from frugalsvm.compiling.functions import machine_code_for
-from frugalsvm.core.dense_scores import MOST_ROWS, largest_size, new_scoring, new_vectors, score_some
-from frugalsvm.core.origin import FAR_ROWS, far_limit, origin_at
+from frugalsvm.core.dense_scores import MOST_ROWS, new_scoring, new_vectors, score_some
 from frugalsvm.core.outputs import binary_labels
+from frugalsvm.core.seen_rows import FAR_ROWS, far_limit, largest_size, origin_at
 from frugalsvm.core.sources import new_source, rows_at_a_time
 from frugalsvm.core.workspace import new_workspace
 from frugalsvm.estimators.learner import BudgetedClassifier
@@ -167,7 +167,7 @@ def _labels_of(y: np.ndarray, classes: np.ndarray) -> np.ndarray | None:
 def _takes_norms(candidate: Any, norms: np.ndarray) -> bool:
     """Whether rows of these squared norms, in order, leave the origin where it is, and do not overflow.
 
-    Far rows move it, and are counted, where they come one after the other: see `frugalsvm.core.origin.followed`.
+    Far rows move it, and are counted, where they come one after the other: see `frugalsvm.core.seen_rows.followed`.
     """
     origin, dtype = candidate.origin_, candidate.row_dtype_
     if norms.max() > largest_size(candidate.n_features_in_, dtype) ** 2:

@@ -15,8 +15,8 @@ from frugalsvm._locks import ThreadSafe, shared
 from frugalsvm.compiling.threads import Threads, blas_threads, thread_count
 from frugalsvm.estimators.automatic import may_follow
 from frugalsvm.estimators.bsgd import BSGDClassifier
+from frugalsvm.estimators.constraints import check_count
 from frugalsvm.estimators.labels import classes_in, column_of, distinct_labels
-from frugalsvm.estimators.parameter_values import check_count
 from frugalsvm.estimators.unchanged import LONG_BATCH, unchanged_on_error, undone_on_error
 from frugalsvm.estimators.validation import validated_rows
 from frugalsvm.stream_search.candidates import candidates_for, check_candidates

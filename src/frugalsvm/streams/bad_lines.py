@@ -6,8 +6,6 @@ from collections import Counter
 
 from frugalsvm.exceptions import Sentence
 
-__all__ = ["BadLines", "StreamError", "first_line_of", "shown"]
-
 _MAX_EXAMPLES = 10
 
 

@@ -11,8 +11,6 @@ from frugalsvm.exceptions import Sentence
 from frugalsvm.streams.bad_lines import StreamError, shown
 from frugalsvm.streams.dates import DateColumn
 
-__all__ = ["Column", "Layout", "Roles", "Schema", "assigned", "schema_of"]
-
 LABEL_NAMES = ("label", "target", "class", "y")
 _BY_NAME = "by its name"
 _LISTED = 50  # names of columns in a message

@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 
 from frugalsvm.streams.number_notation import is_missing
 
-__all__ = ["DateColumn", "date_column", "date_parts", "days_in", "days_of", "part_text"]
-
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _CLOCK_TIME = r"(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d*)?))?\s*([AaPp][Mm])?"
 _TIME = rf"(?:[T ,]+{_CLOCK_TIME}\s*(Z|[+-]\d{{2}}:?\d{{2}})?)?"

@@ -14,15 +14,12 @@ from frugalsvm.streams.batch import Batch, rows_taken
 from frugalsvm.streams.columns import Layout, Roles, Schema, assigned
 from frugalsvm.streams.dates import DateColumn, days_in
 from frugalsvm.streams.dialect import OPEN_QUOTE, declared_delimiter
-from frugalsvm.streams.lines import Block, TextSources
 from frugalsvm.streams.number_notation import HardNumbers, Notation, is_missing, number_in, parser_top
 from frugalsvm.streams.number_parsing import AT, LINE, ROW
 from frugalsvm.streams.parsing import parse_table
-from frugalsvm.streams.reader import TextReader
+from frugalsvm.streams.reader import Block, TextReader, TextSources
 from frugalsvm.streams.row_checks import without_bad_rows
 from frugalsvm.streams.sniffer import Sniffed, check_text_columns, fields_of, joined_end, sniff, width_problem
-
-__all__ = ["DelimitedReader", "Plan", "RowBuffers", "is_utf8", "planned"]
 
 _REMEMBERED_STRINGS = 1 << 16
 _MOST_MERGED = 4  # blocks, for rows that go on in the next one

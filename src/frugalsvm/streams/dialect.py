@@ -11,17 +11,6 @@ import numpy as np
 
 from frugalsvm.streams.number_notation import Notation, is_missing, number_in
 
-__all__ = [
-    "OPEN_QUOTE",
-    "cut_into_fields",
-    "declared_delimiter",
-    "guessed_delimiter",
-    "guessed_notation",
-    "is_date",
-    "looks_like_header",
-    "looks_numeric",
-]
-
 OPEN_QUOTE = "a quote is not closed on its line"
 _DELIMITERS = ",\t;| "
 _LOOKED_AT = 50  # lines

@@ -13,8 +13,6 @@ from frugalsvm.exceptions import Sentence
 from frugalsvm.streams.bad_lines import StreamError
 from frugalsvm.streams.source import COMPRESSIONS, Source
 
-__all__ = ["FORMATS", "folder_format", "guessed_format", "known_suffix", "sources_of"]
-
 FORMATS = ("libsvm", "csv", "tsv", "parquet", "arrow", "npz", "npy")
 _FORMAT_OF_SUFFIX = {
     **dict.fromkeys((".libsvm", ".svmlight", ".svm"), "libsvm"),

@@ -10,8 +10,6 @@ from scipy.sparse import issparse
 
 from frugalsvm.streams.batch import rows_between
 
-__all__ = ["ChangedDataError", "Fingerprint", "rows_that_are"]
-
 
 class ChangedDataError(ValueError):
     """Rows that were learned are not what the source has now."""

@@ -11,8 +11,6 @@ import numpy as np
 from frugalsvm.streams.batch import Batch
 from frugalsvm.streams.stream_wrapper import StreamWrapper
 
-__all__ = ["LabelOrder", "NumberOrder", "Watched"]
-
 # A series whose labels stay for a while is no sorted file: they change a third as often as by chance, or more.
 _SHARE = 0.1
 _LEAST_EXPECTED = 8.0

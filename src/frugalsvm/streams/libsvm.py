@@ -15,14 +15,11 @@ from frugalsvm.exceptions import Sentence
 from frugalsvm.streams.bad_lines import BadLines, StreamError, shown
 from frugalsvm.streams.batch import Batch
 from frugalsvm.streams.columns import Layout
-from frugalsvm.streams.lines import Block, TextSources
 from frugalsvm.streams.number_notation import HardNumbers, number_in, parser_top
 from frugalsvm.streams.number_parsing import AT, COUNT, LINE, ROW
 from frugalsvm.streams.parsing import parse_rows, scan_indices
-from frugalsvm.streams.reader import TextReader
+from frugalsvm.streams.reader import Block, TextReader, TextSources
 from frugalsvm.streams.row_checks import with_classes
-
-__all__ = ["LibsvmReader"]
 
 # Files up to this size are read through once for the number of features; of larger ones the first lines decide.
 _SCANNED_BYTES = 1 << 26

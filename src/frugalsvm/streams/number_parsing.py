@@ -8,30 +8,6 @@ import numpy as np
 
 from frugalsvm.compiling.functions import generic, inlined
 
-__all__ = [
-    "AT",
-    "BAD",
-    "COLON",
-    "COUNT",
-    "EASY",
-    "HARD",
-    "HARD_BYTES",
-    "HASH",
-    "IS_HARD",
-    "LINE",
-    "NEWLINE",
-    "QUOTE",
-    "RETURN",
-    "ROW",
-    "SPACE",
-    "after_blanks",
-    "after_line",
-    "is_blank",
-    "is_digit",
-    "note_hard",
-    "read_number",
-]
-
 # Where a parser stands: byte, line, row and (LIBSVM) value to read next, and how many hard numbers there are.
 AT, LINE, ROW, COUNT, HARD = range(5)
 HARD_BYTES = 32

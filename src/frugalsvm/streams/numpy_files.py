@@ -19,8 +19,6 @@ from frugalsvm.streams.reader import Reader
 from frugalsvm.streams.row_checks import without_bad_rows
 from frugalsvm.streams.source import Source
 
-__all__ = ["NpyReader", "NpzReader"]
-
 _PIECE_BYTES = 1 << 21
 
 

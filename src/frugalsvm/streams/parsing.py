@@ -33,8 +33,6 @@ from frugalsvm.streams.number_parsing import (
     read_number,
 )
 
-__all__ = ["parse_rows", "parse_table", "pass_rows", "scan_indices"]
-
 
 @inlined
 def _begins_with_feature(text, at):

@@ -15,8 +15,6 @@ from typing import Any
 
 from frugalsvm.streams.batch import stacked
 
-__all__ = ["PIPE_ROWS", "Pipe", "grouped", "is_read_once", "pipe_for"]
-
 PIPE_ROWS = 256  # rows that are read from a pipe before somebody looks at them
 _READ_BYTES = 1 << 16
 _LONGEST_LINE = 1 << 24  # what is held back at most; data without line ends passes through

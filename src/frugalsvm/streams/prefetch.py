@@ -11,8 +11,6 @@ from frugalsvm.exceptions import ParameterError
 from frugalsvm.streams.batch import Batch
 from frugalsvm.streams.stream_wrapper import StreamWrapper
 
-__all__ = ["Prefetched", "prefetched"]
-
 # How often the thread looks whether it is still wanted while nobody takes its batches.
 _PATIENCE_SECONDS = 0.1
 

@@ -12,8 +12,6 @@ from frugalsvm.streams.bad_lines import BadLines, shown
 from frugalsvm.streams.batch import Batch, rows_taken
 from frugalsvm.streams.number_notation import is_missing
 
-__all__ = ["are_classes", "why_no_class", "with_classes", "without_bad_rows"]
-
 _FIRST_ROUNDED = 2.0**53  # as floats, this whole number and the next one are equal
 
 

@@ -23,8 +23,6 @@ from frugalsvm.streams.bad_lines import StreamError
 from frugalsvm.streams.batch import Batch, bytes_of, dropped, rebatched, rows_between, rows_taken, stacked
 from frugalsvm.streams.stream_wrapper import StreamWrapper
 
-__all__ = ["Permuted", "Reordered", "Shuffled", "shuffled"]
-
 MEMORY_BYTES = 1 << 28
 N_PILES = 64
 

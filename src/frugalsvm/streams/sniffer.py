@@ -20,10 +20,8 @@ from frugalsvm.streams.dialect import (
     looks_like_header,
     looks_numeric,
 )
-from frugalsvm.streams.lines import Block
 from frugalsvm.streams.number_notation import PLAIN, Notation, is_missing, number_in
-
-__all__ = ["Sniffed", "check_text_columns", "fields_of", "joined_end", "sniff", "width_problem"]
+from frugalsvm.streams.reader import Block
 
 # For the kinds of columns: as many lines as have about this many fields, but some at least.
 _FIELDS_LOOKED_AT = 10_000

@@ -16,8 +16,6 @@ from typing import Any
 
 from frugalsvm.streams.bad_lines import StreamError
 
-__all__ = ["COMPRESSIONS", "Opened", "Source", "imported_pyarrow"]
-
 _MAGIC = {
     "gz": b"\x1f\x8b",
     "bz2": b"BZh",

@@ -17,12 +17,9 @@ from frugalsvm.streams.columns import Roles, Schema
 from frugalsvm.streams.delimited import DelimitedReader
 from frugalsvm.streams.discovery import FORMATS, folder_format, guessed_format, sources_of
 from frugalsvm.streams.libsvm import LibsvmReader
-from frugalsvm.streams.lines import TextSources
 from frugalsvm.streams.numpy_files import NpyReader, NpzReader
-from frugalsvm.streams.reader import Reader
+from frugalsvm.streams.reader import Reader, TextSources
 from frugalsvm.streams.tables import TableReader
-
-__all__ = ["FORMATS", "Stream", "open_stream"]
 
 
 class Stream:

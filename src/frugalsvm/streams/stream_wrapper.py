@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["StreamWrapper"]
-
 
 class StreamWrapper:
     """Hands questions about the source on to the stream inside."""

@@ -18,8 +18,6 @@ from frugalsvm.streams.reader import Reader
 from frugalsvm.streams.row_checks import without_bad_rows
 from frugalsvm.streams.source import Source, imported_pyarrow
 
-__all__ = ["TableReader"]
-
 _BATCH_ROWS = 1 << 13
 
 

@@ -10,8 +10,6 @@ from frugalsvm.exceptions import ParameterError
 from frugalsvm.warming.recipes import RECIPES, SHARED, Recipe
 from frugalsvm.warming.workers import Outcome, Task, Workers
 
-__all__ = ["WarmUp", "Warmed", "warm_up"]
-
 DTYPES = ("float64", "float32")
 
 

@@ -3,8 +3,6 @@
 import os
 from typing import NamedTuple
 
-__all__ = ["MachineCode", "kept_in", "machine_code"]
-
 
 class MachineCode(NamedTuple):
     """Where machine code is looked for: in the wheel, then on disk; the rest is compiled."""
@@ -26,8 +24,7 @@ class MachineCode(NamedTuple):
 
 def machine_code() -> MachineCode | None:
     """Where machine code comes from; None if functions are interpreted (``NUMBA_DISABLE_JIT``)."""
-    from frugalsvm.compiling.code_cache import code_in_wheel
-    from frugalsvm.compiling.shipped import processor_here
+    from frugalsvm.compiling.code_cache import code_in_wheel, processor_here
     from frugalsvm.core.dense_scores import score_some
 
     wheel = code_in_wheel(score_some)

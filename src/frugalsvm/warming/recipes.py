@@ -12,9 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from frugalsvm._homes import AUTOMATIC, ESTIMATORS
-from frugalsvm.estimators.streaming import learns_streams
-
-__all__ = ["KINDS", "RECIPES", "SHARED", "Kind", "Recipe", "run"]
+from frugalsvm.estimators.automatic import learns_streams
 
 N_ROWS = 16
 ROWS_THAT_FILL = 200  # more than an exact solver has room for at first
@@ -117,7 +115,7 @@ def _auto(estimator: str, in_cells: str, low_rank: str, **others: Any) -> Recipe
         import numpy as np
 
         from frugalsvm.auto import KERNELS_TRIED
-        from frugalsvm.core.symmetric_inverse import inverse
+        from frugalsvm.core.factor import inverse
 
         for kernel in KERNELS_TRIED:
             _fit(in_cells, {"kernel": kernel, "cell_size": 2}, kind)

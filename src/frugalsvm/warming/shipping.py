@@ -10,8 +10,6 @@ from pathlib import Path
 from frugalsvm.compiling.baselines import Baseline, baselines_here
 from frugalsvm.compiling.threads import thread_count
 
-__all__ = ["compile_as", "pack", "warm"]
-
 
 def warm(n_jobs: int) -> None:
     """Run all recipes, for the level that the environment asks for."""

@@ -25,8 +25,6 @@ from pathlib import Path
 
 from frugalsvm.compiling.baselines import Baseline, baselines_here
 
-__all__ = ["main", "platform_wheel"]
-
 _FOLDER = "frugalsvm/_machine_code"
 _MOST_MEGABYTES = 40.0
 
@@ -69,7 +67,7 @@ def platform_wheel(pure: Path, work: Path, n_jobs: int = -1) -> Path:
 
 def _runnable_first(levels: Iterable[Baseline]) -> list[Baseline]:
     """Levels, the first of which this processor reaches; none if it reaches none."""
-    from frugalsvm.compiling.shipped import features_here
+    from frugalsvm.compiling.code_cache import features_here
 
     features = features_here()
     ordered = sorted(levels, key=lambda level: len(level.lacking(features)) > 0)

@@ -16,8 +16,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-__all__ = ["Outcome", "Task", "Workers", "serve"]
-
 _SERVE = "from frugalsvm.warming.workers import serve; serve()"
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 

@@ -17,8 +17,6 @@ from frugalsvm.cells.solver import Cells
 from frugalsvm.cells.tree import cells_of
 from frugalsvm.core.blocks import kernel_matrix
 
-__all__ = ["losses_without"]
-
 _AT_A_TIME = 2**24  # changes of predictions
 
 

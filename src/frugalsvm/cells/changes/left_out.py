@@ -7,8 +7,6 @@ import numpy as np
 
 from frugalsvm.cells.changes.mending import Mended, Staged
 
-__all__ = ["LeftOut", "Some", "left_out_after"]
-
 
 class Some(NamedTuple):
     """Some rows: those whose scores are others after a change, or that come or go with it."""

@@ -20,18 +20,6 @@ from frugalsvm.cells.solver import Cells, Examples, solved_cells
 from frugalsvm.cells.tree import Tree, cells_of
 from frugalsvm.compiling.threads import ONE_THREAD, Threads
 
-__all__ = [
-    "Mended",
-    "Settings",
-    "Staged",
-    "closed",
-    "gaps_of",
-    "largest_residual",
-    "mended",
-    "solved_from_scratch",
-    "without_gaps",
-]
-
 _TOGETHER = 2**17  # rows that are gathered at a time
 _FEW = 16  # rows that are looked for in their cells, not among all members
 _JOINED = 2  # parts of a tree with at most this part of the most rows of a cell become one cell

@@ -13,8 +13,6 @@ import numpy as np
 from frugalsvm.cells.changes.structure import Parents, cells_below
 from frugalsvm.cells.tree import Tree
 
-__all__ = ["Box", "public_tree", "stays_public"]
-
 _LEAST, _MOST = 0.3, 0.7  # of the width of a part, where it may be cut
 _LOOK_AFTER = 64  # cuts with all rows on one side: maybe all are the same
 

@@ -15,8 +15,6 @@ from frugalsvm.cells.tree import SAMPLE_ROWS, Tree
 from frugalsvm.cells.trunk import branch_of, grafted
 from frugalsvm.compiling.threads import ONE_THREAD, Threads
 
-__all__ = ["NO_LEVEL", "Parents", "cells_below", "levels_of", "outermost", "parts_to_merge", "regrown"]
-
 NO_LEVEL = 127  # of rows that no node was made of
 _NEAR = 64.0  # rounding errors of projections within which a row may be the one at a cut
 

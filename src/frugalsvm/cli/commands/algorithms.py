@@ -5,8 +5,6 @@ from typing import Any
 from frugalsvm.cli.catalogue import AUTO, CATALOGUE
 from frugalsvm.cli.flags import Json
 
-__all__ = ["algorithms"]
-
 _AUTO = {
     "algorithm": AUTO,
     "for": "any table: compares kernels, metrics and sizes",

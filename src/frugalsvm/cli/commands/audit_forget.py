@@ -8,8 +8,6 @@ import typer
 from frugalsvm.cli.errors import check_folder, reported
 from frugalsvm.cli.flags import READ_ROWS, Json, ModelFile, data_options, with_flags
 
-__all__ = ["audit_forget"]
-
 
 @with_flags(*READ_ROWS)
 def audit_forget(

@@ -20,8 +20,6 @@ from frugalsvm.stream_search import StreamTuner
 from frugalsvm.stream_search.candidates import usual_grid
 from frugalsvm.streams.batch import Batch, labels_of, rows_between, rows_of
 
-__all__ = ["auto", "flags_of", "low_rank", "options_with", "own_choice", "settings_for", "tuned"]
-
 _CHOOSING_ROWS = 2 * BATCH_ROWS  # those that `train` chooses parameters by
 _FIRST_ROWS = 1000  # learned before candidates are judged
 _STEEPEST = 2.0  # exponent of rows in the time of training

@@ -7,8 +7,6 @@ import typer
 from frugalsvm.cli.errors import reported
 from frugalsvm.cli.flags import Json
 
-__all__ = ["cost"]
-
 
 def cost(
     rows: Annotated[int, typer.Option(min=1, help="Number of training rows.")],

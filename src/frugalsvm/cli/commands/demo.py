@@ -7,8 +7,6 @@ import typer
 
 from frugalsvm.cli.errors import reported
 
-__all__ = ["demo"]
-
 
 def demo(
     examples: Annotated[int, typer.Option(min=1000, help="Number of examples to stream.")] = 1_000_000,

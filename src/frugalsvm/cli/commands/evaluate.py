@@ -9,8 +9,6 @@ import typer
 from frugalsvm.cli.errors import check_folder, reported
 from frugalsvm.cli.flags import READ_ROWS, Device, Json, ModelFile, data_options, with_flags, wrong
 
-__all__ = ["evaluate"]
-
 _WINDOW_ROWS = 1000
 
 
@@ -46,7 +44,7 @@ def evaluate(
             raise wrong(flag, "it needs --prequential.")
     with reported(of_model=model):
         from frugalsvm.cli.options import device_arguments
-        from frugalsvm.cli.words.data_report import tell_left_out
+        from frugalsvm.cli.words.outcome import tell_left_out
         from frugalsvm.metrics.collected import scores_for
         from frugalsvm.metrics.windows import Curve
         from frugalsvm.persist import load

@@ -8,8 +8,6 @@ import typer
 from frugalsvm.cli.errors import check_folder, reported
 from frugalsvm.cli.flags import READ_ROWS, Json, ModelFile, data_options, with_flags
 
-__all__ = ["explain"]
-
 _EXACT_ROWS, _SAMPLED_ROWS, _PERMUTATIONS = 1000, 50, 4
 
 
@@ -94,8 +92,7 @@ def _first_rows(fitted: Any, model: Path, options: Any, n_rows: int, labeled: bo
 def _sampled_rows(fitted: Any, model: Path, options: Any, n_rows: int, labeled: bool) -> tuple[Any, str]:
     """Background rows, drawn at random from all rows of a file, since many files are sorted; and what they are."""
     from frugalsvm.pipelines.model_rows import open_for
-    from frugalsvm.streams.batch import rows_of
-    from frugalsvm.streams.in_memory import sample_rows
+    from frugalsvm.streams.batch import rows_of, sample_rows
 
     opened = open_for(fitted, model, options, has_labels=labeled)
     sample = sample_rows(opened.batches, n_rows, seed=0)

@@ -10,8 +10,6 @@ from frugalsvm.cli.console import Printer, tell
 from frugalsvm.cli.errors import reported
 from frugalsvm.cli.flags import ModelFile, check_choices, completing, given_flags, wrong
 
-__all__ = ["export"]
-
 _FORMATS, _DTYPES = ("onnx", "c", "libsvm"), ("float32", "float64")
 
 

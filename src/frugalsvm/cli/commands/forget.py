@@ -9,8 +9,6 @@ import typer
 from frugalsvm.cli.errors import check_folder, reported
 from frugalsvm.cli.flags import Json, ModelFile
 
-__all__ = ["forget"]
-
 
 def forget(
     model: ModelFile,

@@ -2,8 +2,6 @@
 
 from frugalsvm.cli.flags import Json
 
-__all__ = ["info"]
-
 
 def info(as_json: Json = False) -> None:
     """Show what is installed: versions, extras, devices, threads, machine code."""

@@ -8,8 +8,6 @@ import typer
 from frugalsvm.cli.errors import check_folder, reported
 from frugalsvm.cli.flags import Json, ModelFile
 
-__all__ = ["inspect"]
-
 
 def inspect(
     model: ModelFile,

@@ -12,8 +12,6 @@ from frugalsvm.pipelines import StreamPipeline
 from frugalsvm.pipelines.first_rows import Prepared, prepared
 from frugalsvm.pipelines.reading import FIRST_ROWS
 
-__all__ = ["chosen_by_itself", "classes_for", "new_model", "with_own_choices"]
-
 _METRIC_ROWS = 10_000  # that a metric is learned from at most
 _CHOOSING_ROWS = 3072  # an estimator looks at no more to choose what it learns a stream with
 

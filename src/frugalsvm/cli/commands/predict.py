@@ -12,8 +12,6 @@ import typer
 from frugalsvm.cli.errors import reported
 from frugalsvm.cli.flags import READ_ROWS, Device, ModelFile, data_options, with_flags, wrong
 
-__all__ = ["predict"]
-
 _WOULD_SHIFT = re.compile('^"|[\t\n\r]')  # what begins or ends a field for readers of tab-separated text
 
 
@@ -57,7 +55,7 @@ def predict(
         from sklearn.base import is_outlier_detector
 
         from frugalsvm.cli.options import device_arguments
-        from frugalsvm.cli.words.data_report import tell_left_out
+        from frugalsvm.cli.words.outcome import tell_left_out
         from frugalsvm.persist import load
         from frugalsvm.pipelines.model_rows import open_for
 

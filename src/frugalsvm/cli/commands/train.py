@@ -18,7 +18,6 @@ from frugalsvm.cli.options import Request, TrainOptions
 if TYPE_CHECKING:
     from frugalsvm.pipelines.reading import DataOptions
 
-__all__ = ["train"]
 
 # The function of each driver, in the module of its name
 _DRIVERS = {"dask": "train_dask", "auto": "train_auto", "device": "train_in_memory", "stream": "train_stream"}
@@ -36,8 +35,7 @@ def _train(values: dict[str, Any], given: Collection[str]) -> None:
     """Train as the flags say, and tell what came of it; ``given`` are the flags that somebody gave."""
     from frugalsvm.cli.errors import ending_cleanly
     from frugalsvm.cli.words.outcome import tell_outcome
-    from frugalsvm.persist.atomic import check_writable
-    from frugalsvm.persist.locking import locked
+    from frugalsvm.persist.atomic import check_writable, locked
 
     data, output, quiet = data_options(values), Path(values["output"]), values["quiet"] or values["as_json"]
     decides = False

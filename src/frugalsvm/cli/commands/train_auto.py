@@ -14,26 +14,24 @@ import numpy as np
 from scipy.sparse import issparse
 
 from frugalsvm.auto import AutoSVC, AutoSVR
-from frugalsvm.auto.report import choice_sentences, tried_rows
+from frugalsvm.auto.report import machine_words, score_words, view_words
 from frugalsvm.cli.catalogue import AUTO
 from frugalsvm.cli.commands.train_stream import train_stream
 from frugalsvm.cli.console import tell
 from frugalsvm.cli.errors import leaving_as_it_was
 from frugalsvm.cli.io.saved_run import save_run
 from frugalsvm.cli.options import Request
-from frugalsvm.cli.words.data_report import tell_examined, tell_rows_left_out, tell_task
-from frugalsvm.cli.words.outcome import Outcome
+from frugalsvm.cli.words.outcome import Outcome, tell_examined, tell_rows_left_out, tell_task
 from frugalsvm.cli.words.progress import SearchProgress
-from frugalsvm.durations import parsed_seconds
+from frugalsvm.estimators.constraints import parsed_seconds
 from frugalsvm.exceptions import ManyClassesWarning
 from frugalsvm.pipelines.first_rows import Examined, examine
 from frugalsvm.pipelines.label_task import Task, task_of
 from frugalsvm.pipelines.prequential import Progress
 from frugalsvm.pipelines.reading import open_data, refuse_other_labels
-from frugalsvm.streams.in_memory import joined_rows, read_rows
-from frugalsvm.words import counted
-
-__all__ = ["fit_auto", "train_auto"]
+from frugalsvm.selection.search import LOW_RANK
+from frugalsvm.streams.batch import joined_rows, read_rows
+from frugalsvm.words import counted, percent
 
 _MEMORY_SHARE = 0.15  # of the memory of the machine that rows may take: they are copied, scaled and sampled
 _DENSE = 0.25  # share of values that are not zero, from which on rows are not sparse
@@ -118,3 +116,62 @@ def _saved(auto: Any, task: Task, examined: Examined, request: Request, seconds:
     figures = {("accuracy" if task.classifies else "r2"): auto.best_score_, "seconds": seconds, "tried": tried}
     outcome = Outcome(request.output, n_rows, chosen, figures, sentences=tuple(sentences))
     return outcome.having_read(examined.opened.stream)
+
+
+# --- what was chosen, for people who know no names of parameters ------------------------------------------------------
+
+_KERNELS_SHOWN = 8
+_KERNEL_NAMES = {"rbf": "Gaussian (rbf)", "laplacian": "Laplacian", "matern12": "Matern 1/2", "matern32": "Matern 3/2"}
+
+
+def choice_sentences(model: Any, y: np.ndarray, *, classifies: bool) -> list[str]:
+    """What was chosen, how good it is, and what the report says besides."""
+    best = model.best_params_
+    chosen = (
+        f"Chosen: the {_KERNEL_NAMES.get(best['kernel'], best['kernel'])} kernel on {view_words(best['rows'])}, gamma "
+        f"{best['gamma']:.3g}, C {best['C']:.3g}; {machine_words(model.model_, len(y))}."
+    )
+    return [chosen, _quality(model.best_score_, y, classifies), *model.report(output_dict=True)["notes"]]
+
+
+def _quality(score: float, y: np.ndarray, classifies: bool) -> str:
+    """How good predictions are on rows left out, beside always predicting the same."""
+    if classifies:
+        values, counts = np.unique(y, return_counts=True)
+        most = counts.argmax()
+        return (
+            f"It is right for {percent(score)} of rows left out; always saying {values[most].item()!r} would be right "
+            f"for {percent(float(counts[most] / len(y)))}."
+        )
+    spread = float(np.std(y))
+    error = spread * float(np.sqrt(max(1.0 - score, 0.0)))
+    return (
+        f"On rows left out it is wrong by {error:.4g} (root mean square; R^2 {score:.4f}); always saying the mean "
+        f"would be wrong by {spread:.4g}."
+    )
+
+
+def tried_rows(report: dict[str, Any]) -> list[dict[str, Any]]:
+    """The kernels that were tried, in one view of rows or another: each where it came farthest, best first.
+
+    Low-rank machines, which are compared with those in cells, are listed apart from them.
+    """
+    found: dict[tuple[str, str, bool], list[tuple[dict, dict]]] = {}
+    for each in reversed(report["rounds"]):
+        for row in each["candidates"]:
+            found.setdefault((row["kernel"], row["rows"], each["round"] == LOW_RANK), []).append((each, row))
+    rows = []
+    for (kernel, view, is_low_rank), members in list(found.items())[:_KERNELS_SHOWN]:
+        best_round, best = members[0]
+        rows.append(
+            {
+                "round": str(best_round["round"]),
+                "kernel": _KERNEL_NAMES.get(kernel, kernel) + (", low rank" if is_low_rank else ""),
+                "rows seen as": view_words(view),
+                report["score"]: score_words(best["score"], report["score"] == "accuracy"),
+                "of rows": f"{best_round['n_rows']:,}",
+                "candidates": str(len(members)),
+                "seconds": f"{sum(row['seconds'] for _, row in members):.1f}",
+            }
+        )
+    return rows

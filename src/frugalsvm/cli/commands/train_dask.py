@@ -6,12 +6,9 @@ from typing import Any
 
 from frugalsvm.cli.catalogue import maintenance_for, quantile_settings
 from frugalsvm.cli.console import tell
-from frugalsvm.cli.errors import leaving_as_it_was
+from frugalsvm.cli.errors import in_flags, leaving_as_it_was
 from frugalsvm.cli.options import Request, TrainOptions
 from frugalsvm.cli.words.outcome import Outcome
-from frugalsvm.cli.words.wording import in_flags
-
-__all__ = ["train_dask"]
 
 _ANOMALIES = 0.01  # share of rows, if --nu is not given
 _LOOPBACK = "127.0.0.1"  # workers on this machine, and their dashboard, are for this machine only

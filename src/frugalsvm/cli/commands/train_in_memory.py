@@ -14,16 +14,12 @@ from frugalsvm.cli.console import Status, tell
 from frugalsvm.cli.errors import leaving_as_it_was
 from frugalsvm.cli.io.saved_run import save_run
 from frugalsvm.cli.options import Request, TrainOptions
-from frugalsvm.cli.words.data_report import tell_end, tell_examined, tell_first_labels
-from frugalsvm.cli.words.outcome import Outcome
+from frugalsvm.cli.words.outcome import Outcome, tell_end, tell_examined, tell_first_labels
 from frugalsvm.pipelines import StreamPipeline
 from frugalsvm.pipelines.first_rows import examine, prepared
 from frugalsvm.pipelines.prequential import Progress
 from frugalsvm.pipelines.reading import open_data
-from frugalsvm.streams.batch import labels_of
-from frugalsvm.streams.in_memory import joined_rows, read_rows
-
-__all__ = ["fit_in_memory", "train_in_memory"]
+from frugalsvm.streams.batch import joined_rows, labels_of, read_rows
 
 _PATH = [0.1, 1.0, 10.0, 100.0]  # values of C, if none is given: validation rows of all rows tell the best
 _FIRST_BATCHES = 2  # that tell whether to scale

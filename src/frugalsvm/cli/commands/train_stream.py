@@ -13,10 +13,9 @@ from frugalsvm.cli.io.checks import check_classes, check_numbers, check_size
 from frugalsvm.cli.io.saved_run import SavedRun, check_same_flags, load_run, save_run
 from frugalsvm.cli.io.stream_run import StreamRun
 from frugalsvm.cli.options import Request
-from frugalsvm.cli.words.data_report import SHOWN_BAD_LINES, counts_of, tell_end, tell_first_labels, tell_labels
-from frugalsvm.cli.words.outcome import Outcome
+from frugalsvm.cli.words.outcome import SHOWN_BAD_LINES, Outcome, counts_of, tell_end, tell_first_labels, tell_labels
 from frugalsvm.core.lookahead import BLOCK_ROWS
-from frugalsvm.durations import parsed_seconds
+from frugalsvm.estimators.constraints import parsed_seconds
 from frugalsvm.pipelines.first_rows import Examined, with_label_column
 from frugalsvm.pipelines.label_task import task_of
 from frugalsvm.pipelines.prequential import CheckpointSchedule, Progress, learn_stream
@@ -24,11 +23,8 @@ from frugalsvm.pipelines.quantiles import QUANTILE_ROWS, held_quantiles
 from frugalsvm.pipelines.reading import BATCH_ROWS, Opened, of_classes_only
 from frugalsvm.pipelines.surprises import Surprises
 from frugalsvm.streams import StreamError
-from frugalsvm.streams.batch import rows_after
+from frugalsvm.streams.batch import RowSampler, rows_after
 from frugalsvm.streams.fingerprint import ChangedDataError, Fingerprint, rows_that_are
-from frugalsvm.streams.in_memory import RowSampler
-
-__all__ = ["checkpoint_schedule", "train_stream"]
 
 _IF_CHANGED = (
     "restore it, begin again without --resume, or say --changed-data to continue from the same row with the rows as "

@@ -17,7 +17,6 @@ from frugalsvm.cli.options import TrainOptions
 if TYPE_CHECKING:
     from frugalsvm.pipelines.reading import DataOptions
 
-__all__ = ["tune"]
 
 _OF_ONE_MODEL = ("budget", "kernel", "metric")
 _BUDGET = 500
@@ -77,7 +76,7 @@ def _tune(values: dict[str, Any], given: Collection[str]) -> None:
         outcome = tune_stream(data, options, budgets, values["model"], quiet=values["as_json"])
     else:
         from frugalsvm.cli.commands.tune_file import tune_file
-        from frugalsvm.durations import parsed_seconds
+        from frugalsvm.estimators.constraints import parsed_seconds
 
         limit, command = parsed_seconds("time_budget", values["time_budget"]), _command(data, values, given, algorithm)
         outcome = tune_file(data, options, budgets, values["rows"], limit, command, quiet=values["as_json"])

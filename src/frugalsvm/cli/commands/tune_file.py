@@ -10,16 +10,12 @@ from frugalsvm.cli.commands.candidates import auto, low_rank, own_choice, tuned
 from frugalsvm.cli.console import Status, compiling_shown, tell
 from frugalsvm.cli.io.checks import check_enough, check_size
 from frugalsvm.cli.options import TrainOptions
-from frugalsvm.cli.words.data_report import tell_examined, tell_rows_left_out
-from frugalsvm.cli.words.outcome import TuneOutcome
+from frugalsvm.cli.words.outcome import TuneOutcome, tell_examined, tell_rows_left_out
 from frugalsvm.pipelines.first_rows import Examined, examine
 from frugalsvm.pipelines.label_task import task_of
 from frugalsvm.pipelines.reading import DataOptions, open_data, refuse_other_labels
-from frugalsvm.streams.batch import labels_of, rows_taken
-from frugalsvm.streams.in_memory import Sample, sample_rows
+from frugalsvm.streams.batch import Sample, labels_of, rows_taken, sample_rows
 from frugalsvm.words import counted
-
-__all__ = ["tune_file"]
 
 _MOST_ROWS_OF_LASVM = 100_000  # of a file, beyond which it takes hours
 _KERNELS = ("rbf", "laplacian")  # of low-rank machines

@@ -10,15 +10,12 @@ from frugalsvm.cli.io.checks import check_classes, check_enough, check_size
 from frugalsvm.cli.io.saved_run import save_run
 from frugalsvm.cli.io.stream_run import StreamRun
 from frugalsvm.cli.options import TrainOptions
-from frugalsvm.cli.words.data_report import tell_end
-from frugalsvm.cli.words.outcome import TuneOutcome
+from frugalsvm.cli.words.outcome import TuneOutcome, tell_end
 from frugalsvm.pipelines import StreamPipeline
 from frugalsvm.pipelines.first_rows import Examined, prepared
 from frugalsvm.pipelines.prequential import learn_stream
 from frugalsvm.pipelines.reading import DataOptions
 from frugalsvm.words import counted, percent
-
-__all__ = ["tune_stream"]
 
 _COLUMNS = ("kernel", "gamma", "alpha", "C", "budget")
 _SHOWN = 9  # candidates in the table

@@ -7,8 +7,6 @@ import typer
 from frugalsvm.cli.errors import reported
 from frugalsvm.cli.flags import Json, Quiet
 
-__all__ = ["warm_up"]
-
 
 def warm_up(
     algorithms: Annotated[

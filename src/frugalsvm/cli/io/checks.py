@@ -8,13 +8,6 @@ from frugalsvm.cli.catalogue import CATALOGUE
 from frugalsvm.pipelines.first_rows import Examined
 from frugalsvm.streams.batch import labels_of
 
-__all__ = [
-    "check_classes",
-    "check_enough",
-    "check_numbers",
-    "check_size",
-]
-
 _MOST_BYTES = 2**28  # of the vectors of a model, if the width of rows was not given
 _HASHED = 2**16  # features that are advised instead
 

@@ -8,17 +8,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from pandas.api.types import is_numeric_dtype
 
-from frugalsvm.cli.words.data_report import left_out_words
+from frugalsvm.cli.words.outcome import left_out_words
 from frugalsvm.pipelines.first_rows import described, left_out_notes, many_texts
 from frugalsvm.pipelines.label_task import many_classes, task_of, task_words
 from frugalsvm.pipelines.reading import FIRST_ROWS, HEADERS, DataOptions, column_in, columns_in
 from frugalsvm.streams.columns import Roles, assigned, unnamed
 from frugalsvm.streams.dates import days_in
-from frugalsvm.streams.lines import Block
+from frugalsvm.streams.reader import Block
 from frugalsvm.streams.row_checks import are_classes, why_no_class
 from frugalsvm.streams.sniffer import sniff
-
-__all__ = ["Table", "read_table"]
 
 _READERS = {".parquet": "read_parquet", ".pq": "read_parquet", ".csv": "read_csv", ".tsv": "read_csv"}
 _SNIFFED_BYTES = "64 kiB"

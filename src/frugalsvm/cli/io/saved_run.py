@@ -10,8 +10,6 @@ from frugalsvm.persist.atomic import previous_of
 from frugalsvm.pipelines.prequential import Progress
 from frugalsvm.pipelines.reading import DataOptions
 
-__all__ = ["SavedRun", "check_same_flags", "load_run", "save_run"]
-
 # Flags that are no part of what a run is: they may be others, or missing, when it is resumed.
 _FREE = {"data", "output", "config", "resume", "changed_data", "checkpoint_every", "as_json", "quiet"}
 _FIELDS = {"features": "n_features", "alpha": "strength", "c": "strength"}

@@ -5,15 +5,13 @@ from typing import Any
 from frugalsvm.cli.catalogue import CLASSES
 from frugalsvm.cli.console import Status
 from frugalsvm.cli.options import TrainOptions
-from frugalsvm.cli.words.data_report import tell_examined
+from frugalsvm.cli.words.outcome import tell_examined
 from frugalsvm.cli.words.progress import ProgressLine
 from frugalsvm.pipelines.first_rows import Examined, examine
 from frugalsvm.pipelines.interruption import Interruption
 from frugalsvm.pipelines.prequential import Progress
 from frugalsvm.pipelines.reading import BATCH_ROWS, DataOptions, Opened, name_features, open_data, reading_for
 from frugalsvm.streams.pipes import grouped, pipe_for
-
-__all__ = ["StreamRun"]
 
 
 class StreamRun:

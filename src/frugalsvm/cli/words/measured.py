@@ -2,8 +2,6 @@
 
 from typing import NamedTuple
 
-__all__ = ["CASES", "MEASURED", "Case", "Figures"]
-
 
 class Case(NamedTuple):
     rows: int

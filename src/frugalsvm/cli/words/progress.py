@@ -14,8 +14,6 @@ from frugalsvm.estimators.progress import CERTIFICATES
 from frugalsvm.pipelines.prequential import Progress
 from frugalsvm.words import counted
 
-__all__ = ["ProgressLine", "SearchProgress"]
-
 _BAR_WIDTH = 30
 
 

@@ -12,8 +12,8 @@ from frugalsvm.budgeted.projection import new_span
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.expansion import new_expansion
 from frugalsvm.core.experts import STANDING, Experts
-from frugalsvm.core.origin import new_origin
 from frugalsvm.core.score_reservoir import new_reservoir
+from frugalsvm.core.seen_rows import new_origin
 from frugalsvm.estimators.bsgd import BSGDClassifier
 from frugalsvm.estimators.bsgd_one_class import BSGDOneClassSVM
 from frugalsvm.estimators.bsgd_regressor import BSGDRegressor

@@ -32,7 +32,7 @@ from frugalsvm.export.learning_c.around import Following, Scaling, follow, learn
 from frugalsvm.export.learning_c.kept import LARGEST_COUNT, Reader, kept_of, read_kept
 from frugalsvm.export.learning_c.plan import Plan, plan_of
 from frugalsvm.export.models import checked_dtype
-from frugalsvm.persist.errors import ModelFileError
+from frugalsvm.persist.archive import ModelFileError
 
 __all__ = ["bytes_of", "context_bytes", "digest_of", "read_state", "state_bytes", "write_state"]
 

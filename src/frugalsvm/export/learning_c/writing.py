@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frugalsvm._version import __version__
-from frugalsvm.core.dense_scores import largest_size
+from frugalsvm.core.seen_rows import largest_size
 from frugalsvm.export._c_files import LABELS, c_file, filled, label_table, named, table
 from frugalsvm.export.learning_c.parts import (
     Piece,

@@ -30,8 +30,6 @@ from frugalsvm.lowrank.row_products import LOWER, WHOLE, code_of_scores
 from frugalsvm.lowrank.symmetric import gram, inverse_factor, roots_of
 from frugalsvm.lowrank.whitening import is_whitened_at_once, whitening_with
 
-__all__ = ["BLOCK_ROWS", "COMPILED", "Compiled", "CompiledStorage", "ComputedRows", "StoredRows", "stored_rows"]
-
 BLOCK_ROWS = 4096  # rows of X that a thread has at hand at a time
 
 _LOSS_COST = 8  # a loss and its derivatives take as long as reading this many numbers

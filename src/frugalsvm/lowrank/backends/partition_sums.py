@@ -23,8 +23,6 @@ from frugalsvm.lowrank.options import Options
 from frugalsvm.lowrank.problem import Point, regularized
 from frugalsvm.lowrank.visits import visited
 
-__all__ = ["Dual", "Iterate", "Moments", "dual_of_part", "mean_iterates", "moments_of", "summed"]
-
 _GRAM_NUMBERS = 2**21  # features of rows that are multiplied with each other at a time
 
 

@@ -33,8 +33,6 @@ from frugalsvm.lowrank.hessian import Cholesky, conjugate_gradients
 from frugalsvm.lowrank.options import Options
 from frugalsvm.lowrank.problem import Point, regularized
 
-__all__ = ["OPTIONS", "PartitionedProblem", "options_for", "rows_to_begin_with"]
-
 OPTIONS = Options(
     least_subsamples=1,  # the first, long steps need no round
     rough=0.015,  # steps with the least smoothing are shorter, and a round is dear

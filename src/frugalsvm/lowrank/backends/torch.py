@@ -19,19 +19,6 @@ from frugalsvm.lowrank.nystroem import Nystroem
 from frugalsvm.lowrank.options import Options
 from frugalsvm.lowrank.whitening import NoWhitening, is_whitened_at_once, new_whitening
 
-__all__ = [
-    "OPTIONS",
-    "STORED_AS",
-    "ComputedRows",
-    "Preconditioner",
-    "StoredRows",
-    "Torch",
-    "TorchStorage",
-    "device_map",
-    "device_values",
-    "stored_rows",
-]
-
 _DEAR = 8192  # features: making a preconditioner takes longer than many steps
 
 OPTIONS = Options(

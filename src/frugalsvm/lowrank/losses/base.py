@@ -18,8 +18,6 @@ A file of this folder defines one loss or a few that are alike, and ``__init__``
 Dual variables are negated slopes of weighted losses.
 """
 
-__all__ = ["log_excess", "smooth_step", "square_step", "squares_by_weight"]
-
 _STEEP = 40.0  # exp of this times minus one is nothing beside one, and far from what becomes subnormal in products
 
 

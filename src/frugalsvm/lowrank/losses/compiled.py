@@ -6,21 +6,6 @@ from frugalsvm.compiling.crew import code_of, share, task
 from frugalsvm.compiling.functions import entry, generic, separate
 from frugalsvm.core.fastmath import LOG2E, exp2_nonpositive
 
-__all__ = [
-    "add_constants",
-    "add_lines",
-    "along_lines",
-    "derive",
-    "differentiate",
-    "loss_of",
-    "slope_and_curvature",
-    "slope_of",
-    "smooth_excess",
-    "tilt_of",
-    "total_losses",
-    "total_rows",
-]
-
 _LOG2E, _ONE, _ZERO = (np.float32(x) for x in (LOG2E, 1.0, 0.0))
 # Binary logarithm of what is nothing beside one. Left as they are, curvatures far from the margin become subnormal
 # numbers in products, and most processors take a hundred times as long for each of these.

@@ -8,8 +8,6 @@ from frugalsvm._stored import stored
 from frugalsvm.lowrank.losses.base import log_excess, smooth_step, square_step, squares_by_weight
 from frugalsvm.lowrank.losses.compiled import loss_of, slope_and_curvature, slope_of, smooth_excess
 
-__all__ = ["Hinge", "SquaredHinge"]
-
 
 @stored("hinge", kind="loss")
 class Hinge(NamedTuple):

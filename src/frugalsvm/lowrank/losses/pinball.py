@@ -12,8 +12,6 @@ from frugalsvm._stored import stored
 from frugalsvm.lowrank.losses.base import log_excess, smooth_step
 from frugalsvm.lowrank.losses.compiled import loss_of, slope_and_curvature, slope_of, smooth_excess, tilt_of
 
-__all__ = ["Pinball"]
-
 
 @stored("pinball", kind="loss")
 class Pinball(NamedTuple):

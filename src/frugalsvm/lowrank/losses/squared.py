@@ -8,8 +8,6 @@ from frugalsvm._stored import Positive, stored
 from frugalsvm.lowrank.losses.base import squares_by_weight
 from frugalsvm.lowrank.losses.compiled import loss_of, slope_and_curvature, slope_of
 
-__all__ = ["Huber", "Squared"]
-
 
 @stored("squared", kind="loss")
 class Squared(NamedTuple):
