@@ -343,3 +343,16 @@ def test_a_table_with_dates_trains_predicts_and_is_explained(tmp_path):
     told = json.loads(invoke("evaluate", model, tmp_path / "rows.csv", "--json").stdout)
     assert told["accuracy"] > 0.9
     assert "day (weekday)" in invoke("explain", model, tmp_path / "rows.csv", "--show", "1").output
+
+
+def test_feature_numbers_of_rows_to_predict_start_as_those_of_training(files, tmp_path):
+    """A row without feature 0 does not tell that numbers start there."""
+    X, y = quadrants(400, 7)
+    lines = [f"{int(c == 'same')} 0:{a} 1:{b}\n" for (a, b), c in zip(X.tolist(), y, strict=True)]
+    (tmp_path / "train.libsvm").write_text("".join(lines))
+    (tmp_path / "both.libsvm").write_text("0 0:0.001 1:0.9\n0 1:-0.7\n")
+    (tmp_path / "one.libsvm").write_text("0 1:-0.7\n")
+    model = tmp_path / "m.frugal"
+    invoke("train", tmp_path / "train.libsvm", "-o", model, *FAST)
+    both, one = (invoke("predict", model, tmp_path / f"{name}.libsvm", "--scores").stdout for name in ("both", "one"))
+    assert one == both.splitlines(keepends=True)[1]

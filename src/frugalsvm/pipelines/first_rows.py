@@ -87,6 +87,7 @@ def examine(data: DataOptions, opening: Callable[[DataOptions], Opened] = open_d
             warnings.append(sentence)
             opened.order.is_reported = True
     schema = opened.stream.schema
+    data = data._replace(zero_based=opened.stream.zero_based)
     if schema is not None:
         unused = _unused_columns(data, first)
         notes += left_out_notes(unused)

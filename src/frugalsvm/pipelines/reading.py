@@ -58,6 +58,7 @@ class DataOptions(NamedTuple):
     ignore: str | None = None
     hash_features: int | None = None
     columns: list | None = None  # those that were learned from: name, kind and role of each
+    zero_based: bool | None = None  # whether feature numbers of LIBSVM text start at 0; None looks at the first lines
 
     @property
     def name(self) -> str:
@@ -139,6 +140,7 @@ def open_data(
         ignore=columns_in(options.ignore),
         reads_labels=has_labels is None,
         like=schema_of(options.columns),
+        zero_based=options.zero_based,
         hash_features=options.hash_features,
     )
     order: Watched | None = None

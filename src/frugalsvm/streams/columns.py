@@ -114,6 +114,7 @@ class Layout(NamedTuple):
     n_rows: int | None
     schema: Schema | None
     notes: tuple[str, ...]
+    zero_based: bool | None = None  # whether feature numbers start at 0, in LIBSVM text
 
 
 class Roles(NamedTuple):

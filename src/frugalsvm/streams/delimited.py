@@ -320,7 +320,7 @@ class DelimitedReader(TextReader):
             if value is None:
                 if len(known) >= _REMEMBERED_STRINGS:
                     known.clear()
-                value = known[key] = key.decode("utf-8")
+                value = known[key] = key.decode("utf-8").strip()  # as in lines that the parser does not take
             values[row] = value
         return values
 

@@ -15,7 +15,7 @@ from frugalsvm.streams.number_parsing import HARD, HARD_BYTES
 __all__ = ["PLAIN", "HardNumbers", "Notation", "is_missing", "number_in", "parser_top"]
 
 _EXPONENT = r"([eE][+-]?\d+)?"
-_MISSING = {"", "na", "nan", "-nan", "null", "none", "n/a", "#n/a", "<na>", "?", "-", "."}
+_MISSING = {"", "na", "nan", "-nan", "null", "none", "n/a", "#n/a", "#na", "<na>", "\\n", "?", "-", "."}
 _MAY_BE_LABELS = {"none", "-", "."}
 
 

@@ -212,7 +212,7 @@ def _header(
         return names
     is_shorter = len(names) == width - 1 and len(set(names)) == len(names) and len(rows) > 1
     if is_shorter and all(isinstance(number_in(name, np.float64, notation), str) for name in names):
-        return names if _is_empty(rows, width - 1) or _are_row_names([row[0] for row in rows]) else None
+        return names if _is_empty(rows, width - 1) or _are_row_names([row[0] for row in rows], in_order=True) else None
     return None
 
 
@@ -220,14 +220,14 @@ def _is_empty(rows: Sequence[list[str]], index: int) -> bool:
     return bool(rows) and all(not fields[index].strip() for fields in rows)
 
 
-def _are_row_names(values: Sequence[str]) -> bool:
-    """Whether values number rows, or tell all of many rows apart."""
+def _are_row_names(values: Sequence[str], *, in_order: bool) -> bool:
+    """Whether values number rows (one after the other, or in any order), or tell all of many rows apart."""
     texts = [value.strip() for value in values]
     if len(set(texts)) < len(texts) or len(texts) < 2 or not all(texts):
         return False
     if all(text.isascii() and text.isdigit() for text in texts):
         numbers = [int(text) for text in texts]
-        return all(after - before == 1 for before, after in zip(numbers, numbers[1:], strict=False))
+        return not in_order or all(after - before == 1 for before, after in zip(numbers, numbers[1:], strict=False))
     return len(texts) >= _LEAST_LINES
 
 
@@ -267,7 +267,7 @@ def _leave_out(names: list[str], kinds: list[str], rows: Sequence[list[str]], *,
         if (nameless or is_last) and _is_empty(rows, index):
             kinds[index] = "ignored"
             notes.append(f"column {index + 1} is empty and is left out")
-        elif index == 0 and nameless and _are_row_names([fields[0] for fields in rows]):
+        elif index == 0 and nameless and _are_row_names([fields[0] for fields in rows], in_order=False):
             kinds[index] = "ignored"
             notes.append("the first column has no name and numbers the rows: it is left out")
     return notes
