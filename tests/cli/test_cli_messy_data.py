@@ -356,3 +356,19 @@ def test_feature_numbers_of_rows_to_predict_start_as_those_of_training(files, tm
     invoke("train", tmp_path / "train.libsvm", "-o", model, *FAST)
     both, one = (invoke("predict", model, tmp_path / f"{name}.libsvm", "--scores").stdout for name in ("both", "one"))
     assert one == both.splitlines(keepends=True)[1]
+
+
+def test_digits_that_float32_does_not_have(tmp_path):
+    """Seconds since 1970 of ten minutes: 128 of them are one number in float32."""
+    rng = np.random.default_rng(0)
+    seconds = rng.integers(0, 600, 600)
+    labels = np.where(seconds // 150 % 2 == 0, "even", "odd")
+    path, model = tmp_path / "t.csv", tmp_path / "m.frugal"
+    for zero in (0, 1_700_000_000):
+        rows = [f"{zero + s},{b:.3f},{c}\n" for s, b, c in zip(seconds, rng.normal(size=600), labels, strict=True)]
+        path.write_text("t,b,label\n" + "".join(rows))
+        told = invoke("train", path, "-o", model, "-a", "bsgd").output
+        assert ("numbers of column 't' are large and differ little: rows are read in float64" in told) == (zero > 0)
+        assert accuracy(model, path) > 0.9
+    told = invoke("train", "-", "-o", model, "-a", "bsgd", data=path.read_text()).output
+    assert "warning: numbers of column 't' are large and differ little, and float32 blurs them" in told

@@ -58,6 +58,7 @@ class DataOptions(NamedTuple):
     ignore: str | None = None
     hash_features: int | None = None
     columns: list | None = None  # those that were learned from: name, kind and role of each
+    dtype: str = "float32"  # of numbers
     zero_based: bool | None = None  # whether feature numbers of LIBSVM text start at 0; None looks at the first lines
 
     @property
@@ -129,6 +130,7 @@ def open_data(
         on_bad_line=options.on_bad_line,
         header=HEADERS[options.header],
         has_labels=has_labels is not False,
+        dtype=options.dtype,
         delimiter=options.delimiter,
         # Where bad lines are errors, the first one gets a sentence with advice: see `of_classes_only`.
         class_labels=of_classes and has_labels is None and options.on_bad_line == "skip",
