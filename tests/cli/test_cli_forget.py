@@ -103,3 +103,9 @@ def test_models_that_cannot_forget_say_so(tmp_path):
     result = CliRunner().invoke(app, ["forget", str(path), str(lines(tmp_path / "ids.csv", [1]))])
     assert result.exit_code != 0
     assert "LASVMClassifier cannot forget rows" in " ".join(result.output.split())
+    lines(
+        tmp_path / "rows.csv", ["a,b,c,label", *(f"{a},{b},{c},{label}" for (a, b, c), label in zip(X, y, strict=True))]
+    )
+    run("train", tmp_path / "rows.csv", "-o", path, "-a", "bsgd", "--gamma", 1.0, "--alpha", 1e-3)
+    told = run("forget", path, tmp_path / "ids.csv", code=3)
+    assert "was trained by bsgd, which cannot forget rows: `train -a local` can" in " ".join(told.split())

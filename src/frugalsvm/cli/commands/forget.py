@@ -42,7 +42,11 @@ def forget(
 
         for path in filter(None, (target, report)):
             check_folder(path)
-        if n := describe(model).metadata.get("training", {}).get("left_out"):
+        training = describe(model).metadata.get("training", {})
+        algorithm = training.get("options", {}).get("algorithm")
+        if algorithm is not None and not algorithm.startswith("local"):
+            raise ValueError(f"{model} was trained by {algorithm}, which cannot forget rows: `train -a local` can.")
+        if n := training.get("left_out"):
             what = f"training left out {counted(n, 'row')} of its data, and ids count those that were learned"
             tell(f"note: {what}")
         key = None if key_file is None else key_file.read_bytes().strip()
