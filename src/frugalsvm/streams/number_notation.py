@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from frugalsvm.streams.bad_lines import shown
 from frugalsvm.streams.number_parsing import HARD, HARD_BYTES
 
-__all__ = ["PLAIN", "HardNumbers", "Notation", "is_missing", "number_in", "parser_top"]
+__all__ = ["PLAIN", "HardNumbers", "Notation", "is_missing", "missing_words", "number_in", "parser_top"]
 
 _EXPONENT = r"([eE][+-]?\d+)?"
 _MISSING = {"", "na", "nan", "-nan", "null", "none", "n/a", "#n/a", "#na", "<na>", "\\n", "?", "-", "."}
@@ -42,6 +42,11 @@ def is_missing(field: str, *, is_label: bool = False) -> bool:
     """Whether a field stands for a value that is not there; some such words can be labels as well."""
     word = field.strip().lower()
     return word in _MISSING and not (is_label and word in _MAY_BE_LABELS)
+
+
+def missing_words() -> set[str]:
+    """How values that are not there are written most often, for readers that heed the case."""
+    return {spelled for word in _MISSING for spelled in (word, word.upper(), word.capitalize())} | {"NaN", "-NaN"}
 
 
 def number_in(field: str, dtype: Any, notation: Notation = PLAIN) -> float | str:
