@@ -141,3 +141,13 @@ def test_tables_on_a_cluster_are_those_of_one_machine(tmp_path):
     np.testing.assert_array_equal(rows["number"], batch.X[:, 0])
     assert set(rows.columns) == {*batch.columns, "number"}
     assert table.y.compute().tolist() == batch.y.tolist()
+
+
+def test_names_of_rows_as_classes_are_told(tmp_path):
+    """A column of ids that was taken for the label."""
+    data = "a,id\n" + "".join(f"{i % 7},row {i}\n" for i in range(60))
+    told = invoke("train", "-", "--label", "id", *QUICK, "-o", tmp_path / "m.frugal", "-q", data=data)
+    doubt = (
+        "warning: 'id' has 60 different texts in 60 rows, and bsgd takes each for a class: is --label the right column?"
+    )
+    assert doubt in " ".join(told.stderr.split())
