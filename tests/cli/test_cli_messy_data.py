@@ -372,3 +372,18 @@ def test_digits_that_float32_does_not_have(tmp_path):
         assert accuracy(model, path) > 0.9
     told = invoke("train", "-", "-o", model, "-a", "bsgd", data=path.read_text()).output
     assert "warning: numbers of column 't' are large and differ little, and float32 blurs them" in told
+
+
+def test_a_few_rows_are_written_as_those_of_training(tmp_path):
+    """``1.234`` alone could be a decimal number; the training data had ``12.345,6``."""
+    rng = np.random.default_rng(0)
+    values = rng.uniform(500, 20_000, 300)
+    rows = [f"{v:,.1f};{v > 5000}\n".replace(",", "'").replace(".", ",").replace("'", ".") for v in values]
+    (tmp_path / "t.csv").write_text("price;label\n" + "".join(rows))
+    model = tmp_path / "m.frugal"
+    invoke("train", tmp_path / "t.csv", "-o", model, *FAST)
+    for name, lines in (("one", ["12.345;True"]), ("both", ["12.345;True", "12.345,0;True"])):
+        (tmp_path / f"{name}.csv").write_text("\n".join(["price;label", *lines]) + "\n")
+    one, both = (invoke("predict", model, tmp_path / f"{name}.csv", "--scores").stdout for name in ("one", "both"))
+    assert one.startswith("True")
+    assert both == 2 * one

@@ -102,3 +102,12 @@ class TestTables:
         X = joined(self.read({"when": column}))[0]
         np.testing.assert_allclose(X[:2, 0], 9 / 24)
         assert np.isnan(X[2, 0])
+
+
+def test_numbers_that_could_be_either_are_as_in_other_rows():
+    first = read("a;b;y\n1.234,5;2;0\n12.345;3,5;1\n").schema
+    assert first.notation == (",", ".")
+    assert joined(read("a;b;y\n1.234;7;0\n", like=first))[0].tolist() == [[1234, 7]]
+    assert joined(read("a;b;y\n1.5;7;0\n1,234.5;8;1\n", like=first))[0].tolist() == [[1.5, 7], [1234.5, 8]]
+    assert joined(read("a;b;y\n1.234;7;0\n", like=first, decimal="."))[0].tolist() == [[np.float32(1.234), 7]]
+    assert joined(read("a;b;y\n1.234;7;0\n"))[0].tolist() == [[np.float32(1.234), 7]]

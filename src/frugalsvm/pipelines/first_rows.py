@@ -97,7 +97,8 @@ def examine(data: DataOptions, opening: Callable[[DataOptions], Opened] = open_d
     if schema is not None:
         unused = _unused_columns(data, first)
         notes += left_out_notes(unused)
-        data = data._replace(columns=described(schema, unused))
+        notation = None if schema.notation is None else list(schema.notation)
+        data = data._replace(columns=described(schema, unused), notation=notation)
         if unused:
             if not schema.numbers and len(unused) == len(schema.strings):
                 words, last = f"{opened.stream.name} has no column to learn from", notes[-1]

@@ -36,6 +36,7 @@ def _as_learned(options: DataOptions, model_file: Path, model: Any) -> DataOptio
     begun = describe(model_file).metadata.get("training", {}).get("data", {})
     return options._replace(
         columns=begun.get("columns"),
+        notation=begun.get("notation"),
         hash_features=begun.get("hash_features"),
         zero_based=begun.get("zero_based"),
         dtype=begun.get("dtype", "float32"),

@@ -42,6 +42,7 @@ class Schema(NamedTuple):
 
     columns: tuple[Column, ...]
     order: tuple[str, ...] = ()
+    notation: tuple[str, str | None] | None = None  # decimal mark and thousands separator, in delimited text
 
     def _named(self, kind: str) -> tuple[str, ...]:
         found = [c.name for c in self.columns if c.role == "feature" and c.kind == kind]

@@ -13,6 +13,7 @@ from frugalsvm.streams.number_notation import Notation, is_missing, number_in
 
 __all__ = [
     "OPEN_QUOTE",
+    "are_written",
     "cut_into_fields",
     "declared_delimiter",
     "guessed_delimiter",
@@ -112,6 +113,12 @@ def guessed_notation(cells: Sequence[str], delimiter: str) -> Notation:
     if decimal == "." and unclear:
         usable[","] += unclear
     return Notation(decimal, max(usable, key=usable.__getitem__) if usable else None)
+
+
+def are_written(cells: Sequence[str], notation: Notation) -> bool:
+    """Whether all numbers among some fields can be written so."""
+    numbers = [cell.strip() for cell in cells if _LIKE_A_NUMBER.fullmatch(cell.strip()) and not is_date(cell)]
+    return not any(isinstance(number_in(number, np.float64, notation), str) for number in numbers)
 
 
 def is_date(field: str) -> bool:

@@ -13,6 +13,7 @@ from frugalsvm.streams.bad_lines import StreamError, shown
 from frugalsvm.streams.columns import Roles, Schema, unnamed
 from frugalsvm.streams.dates import date_column, days_in
 from frugalsvm.streams.dialect import (
+    are_written,
     cut_into_fields,
     declared_delimiter,
     guessed_delimiter,
@@ -100,8 +101,9 @@ def sniff(
     delimiter: str | None,
     decimal: str | None,
     thousands: str | None,
+    usual: Notation | None = None,
 ) -> Sniffed:
-    """Look at the first block of a text."""
+    """Look at the first block of a text; numbers that can be in the ``usual`` notation are."""
     declared, begin = declared_delimiter(block.text)
     lines = list(_rows(block.text, begin))
     if not lines:
@@ -121,7 +123,7 @@ def sniff(
     if header == "auto" and (isinstance(first, str) or len(first) not in (width, width - 1)):
         head, first = sample[0]  # lines before the header are bad ones
     rows = [fields for number, fields in sample if number > head]
-    notation = _notation(rows or [sample[0][1]], delimiter, decimal, thousands)
+    notation = _notation(rows or [sample[0][1]], delimiter, decimal, thousands, usual)
     names = _header(first, rows, width, header, notation) if isinstance(first, list) else None
     if names is None:
         rows = [fields for _, fields in sample]
@@ -178,11 +180,16 @@ def _sample(lines: list[tuple[int, bytes]], delimiter: str, width: int) -> list[
     return found
 
 
-def _notation(rows: Sequence[list[str]], delimiter: str, decimal: str | None, thousands: str | None) -> Notation:
-    """How numbers are written: as the caller says, or as they look."""
+def _notation(
+    rows: Sequence[list[str]], delimiter: str, decimal: str | None, thousands: str | None, usual: Notation | None
+) -> Notation:
+    """How numbers are written: as the caller says, as usual if that can be, or as they look."""
     if decimal is not None and thousands is not None:
         return Notation(decimal, thousands)
-    guess = guessed_notation([field for fields in rows for field in fields], delimiter)
+    fields = [field for fields in rows for field in fields]
+    if usual is not None and decimal is None and thousands is None and are_written(fields, usual):
+        return usual
+    guess = guessed_notation(fields, delimiter)
     mark = guess.decimal if decimal is None else decimal
     if thousands is not None:
         return Notation("," if decimal is None and thousands == "." else mark if mark != thousands else ".", thousands)
