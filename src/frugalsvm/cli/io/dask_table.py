@@ -135,7 +135,7 @@ def _sniffed(data: DataOptions, source: str) -> Sniffed:
 
 
 def _as_sniffed(sniffed: Sniffed, categorical: Sequence[str | int]) -> dict[str, Any]:
-    """Arguments of `read_csv` that read a text as the other ways to train do: what is no number stays as it is."""
+    """Arguments of `read_csv` that read a text as the other ways to train do: only numbers are converted."""
     as_text = {sniffed.names[each] if isinstance(each, int) else each for each in categorical}
     numbers = {
         name
