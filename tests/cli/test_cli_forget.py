@@ -67,6 +67,20 @@ def test_a_model_that_was_trained_here(tmp_path):
     run("predict", other, tmp_path / "rows.csv", "-o", tmp_path / "out.csv")
 
 
+def test_ids_are_places_in_a_file_that_is_sorted_by_label(tmp_path):
+    X, y = table()
+    order = np.argsort(y, kind="stable")
+    rows = [f"{a:.6f},{b:.6f},{c:.6f},{label}" for (a, b, c), label in zip(X[order], y[order], strict=True)]
+    lines(tmp_path / "rows.csv", ["a,b,c,label", *rows[:200], "1,2,3,", *rows[200:]])
+    path = tmp_path / "model.frugal"
+    told = run("train", tmp_path / "rows.csv", "-o", path, "-a", "local", "--gamma", 1.0)
+    assert "label order" not in told
+    model = load(path)
+    np.testing.assert_allclose(model.estimator_.learned_rows(), model.scaler_.transform(X[order]), atol=1e-4)
+    told = run("forget", path, lines(tmp_path / "ids.csv", [7]))
+    assert "note: training left out 1 row of its data, and ids count those that were learned" in told
+
+
 @pytest.mark.parametrize(
     ("values", "words"),
     [(["id", "x"], "expected whole numbers"), (["id"], "has no ids"), ([1000], "Row 1000 is unknown")],
@@ -89,3 +103,9 @@ def test_models_that_cannot_forget_say_so(tmp_path):
     result = CliRunner().invoke(app, ["forget", str(path), str(lines(tmp_path / "ids.csv", [1]))])
     assert result.exit_code != 0
     assert "LASVMClassifier cannot forget rows" in " ".join(result.output.split())
+    lines(
+        tmp_path / "rows.csv", ["a,b,c,label", *(f"{a},{b},{c},{label}" for (a, b, c), label in zip(X, y, strict=True))]
+    )
+    run("train", tmp_path / "rows.csv", "-o", path, "-a", "bsgd", "--gamma", 1.0, "--alpha", 1e-3)
+    told = run("forget", path, tmp_path / "ids.csv", code=3)
+    assert "was trained by bsgd, which cannot forget rows: `train -a local` can" in " ".join(told.split())

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from frugalsvm import load
+from frugalsvm import LocalSVC, load, save
 from frugalsvm.cli.app import app
+from frugalsvm.cli.errors import Exit
 from frugalsvm.datasets import make_checkerboard
 
 
@@ -61,3 +62,18 @@ def test_what_others_tell(folder, name):
 def test_export(folder):
     run("export", folder / "classes.frugal", "--to", "c", "-o", folder / "c")
     assert (folder / "c" / "model.c").exists()
+
+
+def test_several_cells_leave_as_c_alone(folder):
+    X, y = make_checkerboard(300, cells=2, random_state=0)
+    model = folder / "cells.frugal"
+    save(LocalSVC(kernel="matern12", gamma=1.0, cell_size=100, random_state=0).fit(X, y), model)
+    run("export", model, "--to", "c", "-o", folder / "cells")
+    for flags, words in (
+        (["onnx"], "--to onnx is for a single machine: take --to c, or train with -a asset"),
+        (["libsvm"], "--to libsvm is for a single machine"),
+        (["c", "--explain"], "--explain is for a single machine: leave it out"),
+    ):
+        result = CliRunner().invoke(app, ["export", str(model), "-o", str(folder / "out"), "--to", *flags])
+        assert result.exit_code == Exit.DATA
+        assert words in " ".join(result.output.split())

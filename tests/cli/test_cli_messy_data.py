@@ -343,3 +343,47 @@ def test_a_table_with_dates_trains_predicts_and_is_explained(tmp_path):
     told = json.loads(invoke("evaluate", model, tmp_path / "rows.csv", "--json").stdout)
     assert told["accuracy"] > 0.9
     assert "day (weekday)" in invoke("explain", model, tmp_path / "rows.csv", "--show", "1").output
+
+
+def test_feature_numbers_of_rows_to_predict_start_as_those_of_training(files, tmp_path):
+    """A row without feature 0 does not tell that numbers start there."""
+    X, y = quadrants(400, 7)
+    lines = [f"{int(c == 'same')} 0:{a} 1:{b}\n" for (a, b), c in zip(X.tolist(), y, strict=True)]
+    (tmp_path / "train.libsvm").write_text("".join(lines))
+    (tmp_path / "both.libsvm").write_text("0 0:0.001 1:0.9\n0 1:-0.7\n")
+    (tmp_path / "one.libsvm").write_text("0 1:-0.7\n")
+    model = tmp_path / "m.frugal"
+    invoke("train", tmp_path / "train.libsvm", "-o", model, *FAST)
+    both, one = (invoke("predict", model, tmp_path / f"{name}.libsvm", "--scores").stdout for name in ("both", "one"))
+    assert one == both.splitlines(keepends=True)[1]
+
+
+def test_digits_that_float32_does_not_have(tmp_path):
+    """Seconds since 1970 of ten minutes: 128 of them are one number in float32."""
+    rng = np.random.default_rng(0)
+    seconds = rng.integers(0, 600, 600)
+    labels = np.where(seconds // 150 % 2 == 0, "even", "odd")
+    path, model = tmp_path / "t.csv", tmp_path / "m.frugal"
+    for zero in (0, 1_700_000_000):
+        rows = [f"{zero + s},{b:.3f},{c}\n" for s, b, c in zip(seconds, rng.normal(size=600), labels, strict=True)]
+        path.write_text("t,b,label\n" + "".join(rows))
+        told = invoke("train", path, "-o", model, "-a", "bsgd").output
+        assert ("numbers of column 't' are large and differ little: rows are read in float64" in told) == (zero > 0)
+        assert accuracy(model, path) > 0.9
+    told = invoke("train", "-", "-o", model, "-a", "bsgd", data=path.read_text()).output
+    assert "warning: numbers of column 't' are large and differ little, and float32 blurs them" in told
+
+
+def test_a_few_rows_are_written_as_those_of_training(tmp_path):
+    """``1.234`` alone could be a decimal number; the training data had ``12.345,6``."""
+    rng = np.random.default_rng(0)
+    values = rng.uniform(500, 20_000, 300)
+    rows = [f"{v:,.1f};{v > 5000}\n".replace(",", "'").replace(".", ",").replace("'", ".") for v in values]
+    (tmp_path / "t.csv").write_text("price;label\n" + "".join(rows))
+    model = tmp_path / "m.frugal"
+    invoke("train", tmp_path / "t.csv", "-o", model, *FAST)
+    for name, lines in (("one", ["12.345;True"]), ("both", ["12.345;True", "12.345,0;True"])):
+        (tmp_path / f"{name}.csv").write_text("\n".join(["price;label", *lines]) + "\n")
+    one, both = (invoke("predict", model, tmp_path / f"{name}.csv", "--scores").stdout for name in ("one", "both"))
+    assert one.startswith("True")
+    assert both == 2 * one

@@ -178,6 +178,11 @@ class TestReadersThatGoAway:
         with open(writing, "w") as closed:
             assert told(started("algorithms", *flags, stdout=closed), code=128 + signal.SIGPIPE) == ""
 
+    def test_closed_from_the_beginning(self):
+        """As ``frugalsvm ... >&-`` does: Python has no standard output then."""
+        command = " ".join([*PROGRAM, "algorithms", "--json", ">&-"])
+        assert told(subprocess.Popen(["/bin/sh", "-c", command], stderr=subprocess.PIPE, text=True), 0) == ""
+
     def test_training_goes_on_unwatched(self, data, trained, tmp_path):
         """Progress that cannot be shown is no reason to end."""
         reading, writing = os.pipe()

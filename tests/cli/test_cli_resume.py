@@ -259,6 +259,11 @@ def test_quantiles_of_a_resumed_run_are_those_of_one_without_a_break(data):
     assert Path("broken.frugal").read_bytes() == Path("whole.frugal").read_bytes()
 
 
+def test_that_there_is_nothing_to_resume_is_told(data):
+    told = " ".join(invoke("train", data, "-o", "none.frugal", "--resume", *FAST).output.split())
+    assert "note: there is no none.frugal to resume: training begins at the first example" in told
+
+
 @pytest.mark.filterwarnings("default:The checkpoint:RuntimeWarning")
 def test_a_damaged_checkpoint_is_told(data):
     interrupted(data, "m.frugal", "--checkpoint-every", 1000, after=2)

@@ -115,5 +115,39 @@ def test_rows_that_are_left_out_on_a_cluster(tmp_path):
     lines = [f"{'' if k % 10 == 1 else k},{'NA' if k % 5 == 0 else k % 2}" for k in range(100)]
     (tmp_path / "rows.csv").write_text("\n".join(["a,y", *lines]) + "\n")
     table = read_table(DataOptions(str(tmp_path / "rows.csv"), label="y", missing="skip"), labels="classes")
-    assert table.notes[:2] == ["20 rows without a label: left out", "10 rows with missing values: left out"]
+    assert {"20 rows without a label: left out", "10 rows with missing values: left out"} < set(table.notes)
     assert len(table.X) == len(table.y) == 70
+
+
+def test_tables_on_a_cluster_are_those_of_one_machine(tmp_path):
+    """Row numbers, blanks, truth values, codes, words for what is missing, and a label of numbers."""
+    pytest.importorskip("dask.dataframe")
+    from frugalsvm.cli.io.dask_table import read_table
+    from frugalsvm.streams import open_stream
+
+    words = ["x ", "NA", "", "x"]
+    lines = [
+        f"{7 * k % 60}, {words[k % 4]}, {k % 2 == 0}, {k % 3:03d}, {'.' if k % 5 == 0 else k / 4}, {k % 2}"
+        for k in range(60)
+    ]
+    path = tmp_path / "rows.csv"
+    path.write_text("\n".join([", word, flag, code, number, y", *lines]) + "\n")
+    table = read_table(DataOptions(str(path), label="y", categorical="code"), labels="classes")
+    (batch,) = open_stream(path, label="y", categorical=["code"], missing="nan")
+    assert "the first column has no name and numbers the rows: it is left out" in table.notes
+    rows = table.X.compute()
+    for name, values in batch.columns.items():
+        assert rows[name].tolist() == values.tolist()
+    np.testing.assert_array_equal(rows["number"], batch.X[:, 0])
+    assert set(rows.columns) == {*batch.columns, "number"}
+    assert table.y.compute().tolist() == batch.y.tolist()
+
+
+def test_names_of_rows_as_classes_are_told(tmp_path):
+    """A column of ids that was taken for the label."""
+    data = "a,id\n" + "".join(f"{i % 7},row {i}\n" for i in range(60))
+    told = invoke("train", "-", "--label", "id", *QUICK, "-o", tmp_path / "m.frugal", "-q", data=data)
+    doubt = (
+        "warning: 'id' has 60 different texts in 60 rows, and bsgd takes each for a class: is --label the right column?"
+    )
+    assert doubt in " ".join(told.stderr.split())

@@ -262,3 +262,13 @@ class TestOtherKindsOfRows:
         result = invoke(*command, *places, *([data] if command[0] == "predict" else []))
         assert result.exit_code == Exit.MODEL
         assert "junk.frugal: This is not a frugalsvm model file" in " ".join(result.output.split())
+
+
+def test_json_has_no_words_that_are_not_json(capsys):
+    """NaN and Infinity, which Python writes, are no JSON: missing numbers of explained rows are NaN."""
+    values = {"data": np.array([[1.5, np.nan]]), "half_life": np.inf, "n": np.int64(3), "of": (None, True, "NaN")}
+    console.print_json(values)
+    wrong = []
+    found = json.loads(capsys.readouterr().out, parse_constant=wrong.append)
+    assert found == {"data": [[1.5, None]], "half_life": "inf", "n": 3, "of": [None, True, "NaN"]}
+    assert not wrong

@@ -16,6 +16,9 @@ def main() -> None:
         if error.name not in ("typer", "rich"):
             raise
         sys.exit(f"The command line needs {error.name}: pip install 'frugalsvm[cli]'")
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever started this program
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - as long as the program
     code = _code_of(app)
     if code in _INTERRUPTED:
         # A thread may still wait for a pipe that is never closed: leave without it. All files are written.

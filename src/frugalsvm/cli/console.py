@@ -2,6 +2,7 @@
 
 import errno
 import json
+import math
 import os
 import sys
 import threading
@@ -62,15 +63,24 @@ class Printer(Console):
 
 
 def print_json(values: Any) -> None:
-    """One line of JSON on standard output."""
+    """One line of JSON on standard output; it has no word for NaN, which is null, and for infinity, which is "inf"."""
     try:
-        print(json.dumps(values, default=_plain), flush=True)
+        print(json.dumps(_in_json(values), allow_nan=False), flush=True)
     except BrokenPipeError as error:
         raise nobody_reads() from error
 
 
-def _plain(value: Any) -> Any:
-    return value.tolist() if hasattr(value, "tolist") else str(value)
+def _in_json(value: Any) -> Any:
+    """A value as JSON can hold it."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, dict):
+        return {key: _in_json(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_in_json(each) for each in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(value)
+    return value if value is None or isinstance(value, str | int | float) else str(value)
 
 
 def table_of(title: str, rows: list[dict[str, Any]]) -> Any:

@@ -5,9 +5,11 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 
 from frugalsvm.exceptions import Sentence
 from frugalsvm.pipelines.coded import tells_rows_apart
+from frugalsvm.pipelines.digits import blurred, blurred_words
 from frugalsvm.pipelines.encoder import ColumnEncoder, joined
 from frugalsvm.pipelines.imputer import MissingValueFiller
 from frugalsvm.pipelines.label_task import task_of
@@ -56,28 +58,34 @@ class Examined(NamedTuple):
 
 
 def examine(data: DataOptions, opening: Callable[[DataOptions], Opened] = open_data) -> Examined:
-    """Open data and look at its first rows; a file that is sorted by label is opened again, to be shuffled."""
-    opened = opening(data)
-    first, batches = peeked(opened.batches, FIRST_ROWS)
+    """Open data and look at its first rows; a file is opened again for more digits, or to be shuffled."""
+    opened, first, batches = _begun(data, opening)
     if not first:
         raise StreamError(f"{opened.stream.name} has no rows.")
     notes: list[Sentence] = []
     warnings: list[Sentence] = []
+    wanted, sentence = _with_digits(data, opened, first, opening)
+    if sentence is not None:
+        (warnings if wanted == data else notes).append(sentence)
+    if wanted != data:
+        data, batches = wanted, iter(())  # ends the thread that reads
+        opened, first, batches = _begun(data, opening)
     if data.shuffle == "auto":
         data, sentence = _ordered(data, opened, first)
         if sentence is not None and data.shuffle == "yes":
             notes.append(sentence)
-            batches = iter(())  # ends the thread that reads
-            opened = opening(data)
-            first, batches = peeked(opened.batches, FIRST_ROWS)
+            batches = iter(())
+            opened, first, batches = _begun(data, opening)
         elif sentence is not None:
             warnings.append(sentence)
             opened.order.is_reported = True
     schema = opened.stream.schema
+    data = data._replace(zero_based=opened.stream.zero_based)
     if schema is not None:
         unused = _unused_columns(data, first)
         notes += left_out_notes(unused)
-        data = data._replace(columns=described(schema, unused))
+        notation = None if schema.notation is None else list(schema.notation)
+        data = data._replace(columns=described(schema, unused), notation=notation)
         if unused:
             if not schema.numbers and len(unused) == len(schema.strings):
                 words, last = f"{opened.stream.name} has no column to learn from", notes[-1]
@@ -85,6 +93,30 @@ def examine(data: DataOptions, opening: Callable[[DataOptions], Opened] = open_d
             first = [_without(batch, unused) for batch in first]
             batches = (_without(batch, unused) for batch in batches)
     return Examined(data, opened, first, batches, notes, warnings)
+
+
+def _begun(data: DataOptions, opening: Callable[[DataOptions], Opened]) -> tuple[Opened, list, Iterator]:
+    """What is opened, its first batches, and all of them."""
+    opened = opening(data)
+    return opened, *peeked(opened.batches, FIRST_ROWS)
+
+
+def _with_digits(
+    data: DataOptions, opened: Opened, first: list, opening: Callable[[DataOptions], Opened]
+) -> tuple[DataOptions, Sentence | None]:
+    """Data in double precision, where single precision blurs a column, and a sentence about it."""
+    stream, rows = opened.stream, stacked(first).X
+    if issparse(rows) or not len(columns := blurred(rows, maybe=stream.reopenable)):
+        return data, None
+    names = None if stream.schema is None else stream.schema.numbers
+    if not stream.reopenable:
+        words = f"{blurred_words(columns, names)}, and float32 blurs them"
+        return data, Sentence(f"{words}: subtract what they have in common, or train on a file")
+    in_double = data._replace(dtype="float64")
+    rows = stacked(peeked(opening(in_double).batches, FIRST_ROWS)[0]).X
+    if not len(columns := blurred(rows)):
+        return data, None
+    return in_double, Sentence(f"{blurred_words(columns, names)}: rows are read in float64")
 
 
 def _ordered(data: DataOptions, opened: Opened, first: list) -> tuple[DataOptions, Sentence | None]:

@@ -7,6 +7,7 @@ from sklearn.base import is_outlier_detector
 
 from frugalsvm.estimators.labels import looks_continuous
 from frugalsvm.exceptions import Sentence, TaskError
+from frugalsvm.pipelines.coded import tells_rows_apart
 from frugalsvm.words import CLASSES, NOVELTIES, NUMBERS
 
 _SEVERAL = 20  # classes, beyond which whole numbers may be meant as numbers
@@ -62,12 +63,15 @@ def task_words(task: Task, label: str | None, where: str = "") -> Sentence:
 
 
 def many_classes(y: np.ndarray, label: str | None, algorithm: str) -> Sentence | None:
-    """What to say where an algorithm for classes was asked for, and labels look like numbers; None if they do not."""
-    if not looks_continuous(y):
+    """What to say where labels of classes look like numbers, or like names of rows; None if they do not."""
+    are_names = y.dtype.kind in "OU" and tells_rows_apart(y)
+    if not (are_names or looks_continuous(y)):
         return None
-    what = "the labels are" if label is None else f"{label!r} has"
-    words = f"{what} {len(np.unique(y)):,} different numbers in {len(y):,} rows, and {algorithm} takes each for a class"
-    return Sentence(words, ": {task} predicts numbers", task="regression")
+    what, kind = "the labels are" if label is None else f"{label!r} has", "texts" if are_names else "numbers"
+    words = f"{what} {len(np.unique(y)):,} different {kind} in {len(y):,} rows, and {algorithm} takes each for a class"
+    return Sentence(
+        words, ": is {label} the right column?" if are_names else ": {task} predicts numbers", task="regression"
+    )
 
 
 def task_of_model(model: Any) -> str:

@@ -34,7 +34,10 @@ def _as_learned(options: DataOptions, model_file: Path, model: Any) -> DataOptio
     begun = describe(model_file).metadata.get("training", {}).get("data", {})
     return options._replace(
         columns=begun.get("columns"),
+        notation=begun.get("notation"),
         hash_features=begun.get("hash_features"),
+        zero_based=begun.get("zero_based"),
+        dtype=begun.get("dtype", "float32"),
         # What is done about missing numbers; the pipeline fills them, in whichever way
         missing="fail" if impute is None else impute if isinstance(impute, str) else "median",
         n_features=getattr(model, "n_features_in_", None) or None,  # text alone has no width

@@ -43,6 +43,9 @@ class DataOptions(NamedTuple):
     ignore: str | None = None
     hash_features: int | None = None
     columns: list | None = None  # those that were learned from: name, kind and role of each
+    notation: list | None = None  # their decimal mark and thousands separator
+    dtype: str = "float32"  # of numbers
+    zero_based: bool | None = None  # whether feature numbers of LIBSVM text start at 0; None looks at the first lines
 
     @property
     def name(self) -> str:
@@ -100,6 +103,9 @@ def open_data(
     shuffled.
     """
     of_classes = of_classes and not of_numbers
+    like = schema_of(options.columns)
+    if like is not None and options.notation is not None:
+        like = like._replace(notation=tuple(options.notation))
     # A shuffled stream is the same every time, but only from its beginning.
     from_the_start = options.is_shuffled
     batch_rows = BATCH_ROWS if pipe is None or from_the_start else PIPE_ROWS
@@ -113,6 +119,7 @@ def open_data(
         on_bad_line=options.on_bad_line,
         header=HEADERS[options.header],
         has_labels=has_labels is not False,
+        dtype=options.dtype,
         delimiter=options.delimiter,
         # Where bad lines are errors, the first one gets a sentence with advice: see `of_classes_only`.
         class_labels=of_classes and has_labels is None and options.on_bad_line == "skip",
@@ -123,7 +130,8 @@ def open_data(
         categorical=columns_in(options.categorical),
         ignore=columns_in(options.ignore),
         reads_labels=has_labels is None,
-        like=schema_of(options.columns),
+        like=like,
+        zero_based=options.zero_based,
         hash_features=options.hash_features,
     )
     order: Watched | None = None

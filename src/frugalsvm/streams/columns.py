@@ -40,6 +40,7 @@ class Schema(NamedTuple):
 
     columns: tuple[Column, ...]
     order: tuple[str, ...] = ()
+    notation: tuple[str, str | None] | None = None  # decimal mark and thousands separator, in delimited text
 
     def _named(self, kind: str) -> tuple[str, ...]:
         found = [c.name for c in self.columns if c.role == "feature" and c.kind == kind]
@@ -112,6 +113,7 @@ class Layout(NamedTuple):
     n_rows: int | None
     schema: Schema | None
     notes: tuple[str, ...]
+    zero_based: bool | None = None  # whether feature numbers start at 0, in LIBSVM text
 
 
 class Roles(NamedTuple):

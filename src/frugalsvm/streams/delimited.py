@@ -132,10 +132,12 @@ class DelimitedReader(TextReader):
         block = self.text.first()
         if self._is_tsv and self._options["delimiter"] is None and b"\t" in block.text:
             self._options["delimiter"] = "\t"
-        sniffed = sniff(block, **self._options)
+        usual = None if self.roles.like is None else self.roles.like.notation
+        sniffed = sniff(block, **self._options, usual=None if usual is None else Notation(*usual))
         if sniffed.header is None and isinstance(self.roles.label, str) and self.roles.like is None:
             raise StreamError(f"{self.name} has no header, so the label column must be given by index.")
         schema, notes = assigned(sniffed.names, sniffed.kinds, self.roles, self.name)
+        schema = schema._replace(notation=sniffed.notation)
         check_text_columns(sniffed, schema, self.roles, block)
         self._check_width(len(schema.numbers), "columns of numbers beside the label")
         self._sniffed, self._plan, self._numbers = sniffed, planned(schema), schema.numbers
@@ -317,7 +319,7 @@ class DelimitedReader(TextReader):
             if value is None:
                 if len(known) >= _REMEMBERED_STRINGS:
                     known.clear()
-                value = known[key] = key.decode("utf-8")
+                value = known[key] = key.decode("utf-8").strip()  # as in lines that the parser does not take
             values[row] = value
         return values
 

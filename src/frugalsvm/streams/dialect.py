@@ -103,6 +103,12 @@ def guessed_notation(cells: Sequence[str], delimiter: str) -> Notation:
     return Notation(decimal, max(usable, key=usable.__getitem__) if usable else None)
 
 
+def are_written(cells: Sequence[str], notation: Notation) -> bool:
+    """Whether all numbers among some fields can be written so."""
+    numbers = [cell.strip() for cell in cells if _LIKE_A_NUMBER.fullmatch(cell.strip()) and not is_date(cell)]
+    return not any(isinstance(number_in(number, np.float64, notation), str) for number in numbers)
+
+
 def is_date(field: str) -> bool:
     """Whether a field is a date written with digits."""
     return _DATE.fullmatch(field.strip()) is not None

@@ -71,7 +71,7 @@ class LibsvmReader(TextReader):
         if self._hash_features is not None:
             notes = [f"feature numbers are hashed to {self._hash_features:,} features"]
         self._width = width
-        return Layout(self._hash_features or width, None, None, tuple(notes))
+        return Layout(self._hash_features or width, None, None, tuple(notes), self._base == 0)
 
     def _scanned(self) -> tuple[int, int, str]:
         """Smallest and largest feature number, and where they were looked for."""

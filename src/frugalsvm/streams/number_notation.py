@@ -13,7 +13,7 @@ from frugalsvm.streams.bad_lines import shown
 from frugalsvm.streams.number_parsing import HARD, HARD_BYTES
 
 _EXPONENT = r"([eE][+-]?\d+)?"
-_MISSING = {"", "na", "nan", "-nan", "null", "none", "n/a", "#n/a", "<na>", "?", "-", "."}
+_MISSING = {"", "na", "nan", "-nan", "null", "none", "n/a", "#n/a", "#na", "<na>", "\\n", "?", "-", "."}
 _MAY_BE_LABELS = {"none", "-", "."}
 
 
@@ -40,6 +40,11 @@ def is_missing(field: str, *, is_label: bool = False) -> bool:
     """Whether a field stands for a value that is not there; some such words can be labels as well."""
     word = field.strip().lower()
     return word in _MISSING and not (is_label and word in _MAY_BE_LABELS)
+
+
+def missing_words() -> set[str]:
+    """How values that are not there are written most often, for readers that heed the case."""
+    return {spelled for word in _MISSING for spelled in (word, word.upper(), word.capitalize())} | {"NaN", "-NaN"}
 
 
 def number_in(field: str, dtype: Any, notation: Notation = PLAIN) -> float | str:

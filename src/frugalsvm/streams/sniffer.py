@@ -13,6 +13,7 @@ from frugalsvm.streams.bad_lines import StreamError, shown
 from frugalsvm.streams.columns import Roles, Schema, unnamed
 from frugalsvm.streams.dates import date_column, days_in
 from frugalsvm.streams.dialect import (
+    are_written,
     cut_into_fields,
     declared_delimiter,
     guessed_delimiter,
@@ -98,8 +99,9 @@ def sniff(
     delimiter: str | None,
     decimal: str | None,
     thousands: str | None,
+    usual: Notation | None = None,
 ) -> Sniffed:
-    """Look at the first block of a text."""
+    """Look at the first block of a text; numbers that can be in the ``usual`` notation are."""
     declared, begin = declared_delimiter(block.text)
     lines = list(_rows(block.text, begin))
     if not lines:
@@ -119,7 +121,7 @@ def sniff(
     if header == "auto" and (isinstance(first, str) or len(first) not in (width, width - 1)):
         head, first = sample[0]  # lines before the header are bad ones
     rows = [fields for number, fields in sample if number > head]
-    notation = _notation(rows or [sample[0][1]], delimiter, decimal, thousands)
+    notation = _notation(rows or [sample[0][1]], delimiter, decimal, thousands, usual)
     names = _header(first, rows, width, header, notation) if isinstance(first, list) else None
     if names is None:
         rows = [fields for _, fields in sample]
@@ -176,11 +178,16 @@ def _sample(lines: list[tuple[int, bytes]], delimiter: str, width: int) -> list[
     return found
 
 
-def _notation(rows: Sequence[list[str]], delimiter: str, decimal: str | None, thousands: str | None) -> Notation:
-    """How numbers are written: as the caller says, or as they look."""
+def _notation(
+    rows: Sequence[list[str]], delimiter: str, decimal: str | None, thousands: str | None, usual: Notation | None
+) -> Notation:
+    """How numbers are written: as the caller says, as usual if that can be, or as they look."""
     if decimal is not None and thousands is not None:
         return Notation(decimal, thousands)
-    guess = guessed_notation([field for fields in rows for field in fields], delimiter)
+    fields = [field for fields in rows for field in fields]
+    if usual is not None and decimal is None and thousands is None and are_written(fields, usual):
+        return usual
+    guess = guessed_notation(fields, delimiter)
     mark = guess.decimal if decimal is None else decimal
     if thousands is not None:
         return Notation("," if decimal is None and thousands == "." else mark if mark != thousands else ".", thousands)
@@ -210,7 +217,7 @@ def _header(
         return names
     is_shorter = len(names) == width - 1 and len(set(names)) == len(names) and len(rows) > 1
     if is_shorter and all(isinstance(number_in(name, np.float64, notation), str) for name in names):
-        return names if _is_empty(rows, width - 1) or _are_row_names([row[0] for row in rows]) else None
+        return names if _is_empty(rows, width - 1) or _are_row_names([row[0] for row in rows], in_order=True) else None
     return None
 
 
@@ -218,14 +225,14 @@ def _is_empty(rows: Sequence[list[str]], index: int) -> bool:
     return bool(rows) and all(not fields[index].strip() for fields in rows)
 
 
-def _are_row_names(values: Sequence[str]) -> bool:
-    """Whether values number rows, or tell all of many rows apart."""
+def _are_row_names(values: Sequence[str], *, in_order: bool) -> bool:
+    """Whether values number rows (one after the other, or in any order), or tell all of many rows apart."""
     texts = [value.strip() for value in values]
     if len(set(texts)) < len(texts) or len(texts) < 2 or not all(texts):
         return False
     if all(text.isascii() and text.isdigit() for text in texts):
         numbers = [int(text) for text in texts]
-        return all(after - before == 1 for before, after in zip(numbers, numbers[1:], strict=False))
+        return not in_order or all(after - before == 1 for before, after in zip(numbers, numbers[1:], strict=False))
     return len(texts) >= _LEAST_LINES
 
 
@@ -265,7 +272,7 @@ def _leave_out(names: list[str], kinds: list[str], rows: Sequence[list[str]], *,
         if (nameless or is_last) and _is_empty(rows, index):
             kinds[index] = "ignored"
             notes.append(f"column {index + 1} is empty and is left out")
-        elif index == 0 and nameless and _are_row_names([fields[0] for fields in rows]):
+        elif index == 0 and nameless and _are_row_names([fields[0] for fields in rows], in_order=False):
             kinds[index] = "ignored"
             notes.append("the first column has no name and numbers the rows: it is left out")
     return notes

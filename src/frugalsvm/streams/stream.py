@@ -35,9 +35,10 @@ class Stream:
         Rows in each batch, except the last.
     start : int
         Number of the row that reading begins at.
-    n_features, schema, notes
-        Width, columns (None for LIBSVM and npz) and what was decided without being asked for; known from the first
-        lines, which are read when one of these is first used.
+    n_features, schema, zero_based, notes
+        Width, columns (None for LIBSVM and npz), whether feature numbers of LIBSVM text start at 0 (None for others),
+        and what was decided without being asked for; known from the first lines, which are read when one of these is
+        first used.
     n_rows : int or None
         Rows in the whole source where that is cheap to know.
     n_bad : int
@@ -78,6 +79,10 @@ class Stream:
     @property
     def schema(self) -> Schema | None:
         return self._reader.prepare().schema
+
+    @property
+    def zero_based(self) -> bool | None:
+        return self._reader.prepare().zero_based
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -218,8 +223,8 @@ def open_stream(
         What stands between groups of three digits; by default what the first lines have, most often nothing.
     missing : {"fail", "skip", "nan"}, default="fail"
         Whether a row that lacks a number is a bad line, is left out and counted (`Stream.n_incomplete`), or has NaN
-        there. Nothing, NA, NaN, null, none, n/a, #N/A, <NA>, ?, - and . stand for missing values. Missing text
-        is text.
+        there. Nothing, NA, NaN, null, none, n/a, #N/A, #NA, <NA>, ``\\N``, ?, - and . stand for missing values. Missing
+        text is text.
     unlabeled : {"fail", "skip"}, default="fail"
         Whether a row without a label is a bad line, or is left out and counted (`Stream.n_unlabeled`). The same words
         stand for missing labels, except for none, - and the point.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from frugalsvm.streams.row_checks import without_bad_rows
 from frugalsvm.streams.source import Source, imported_pyarrow
 
 _BATCH_ROWS = 1 << 13
+_INDEX = re.compile(r"__index_level_\d+__")  # what pandas calls the names or numbers of rows
 
 
 class TableReader(Reader):
@@ -43,6 +45,9 @@ class TableReader(Reader):
         names = self._guarded(lambda: schema.names)  # which are not decoded before
         kinds = [self._kind(field) for field in schema]
         self._schema, notes = assigned(names, kinds, self.roles, self.name)
+        notes += tuple(
+            f"column {name!r} is the index of a data frame: it is left out" for name in names if _INDEX.fullmatch(name)
+        )
         width = len(self._schema.numbers)
         self._check_width(width, "columns of numbers")
         return Layout(width, n_rows, self._schema, notes)
@@ -87,9 +92,13 @@ class TableReader(Reader):
         types, kind = self.pyarrow.types, field.type
         if types.is_dictionary(kind):
             kind = kind.value_type
+        if _INDEX.fullmatch(field.name):
+            return "ignored"
         if types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind) or types.is_decimal(kind):
             return "number"
-        if types.is_string(kind) or types.is_large_string(kind):
+        if types.is_null(kind):  # nothing is there, as in an empty column of delimited text
+            return "number"
+        if self._is_text(kind):
             return "string"
         if types.is_date(kind) or types.is_timestamp(kind):
             return DateColumn("ymd", date_parts(has_hours=not types.is_date(kind))).kind
@@ -199,11 +208,12 @@ class TableReader(Reader):
 
     def _days(self, values: Any, date: DateColumn) -> NDArray:
         values = self._plain(values)
-        if self.pyarrow.types.is_string(values.type) or self.pyarrow.types.is_large_string(values.type):
+        if self._is_text(values.type):
             return days_in(self._texts(values), date.order)[1]  # type: ignore[index]
         if self.pyarrow.types.is_time(values.type):
-            values = values.cast(self.pyarrow.time64("us")).cast(self.pyarrow.int64())  # since 1970-01-01
-        return days_of(values.cast(self.pyarrow.timestamp("us")).to_numpy(zero_copy_only=False))
+            values = values.cast(self.pyarrow.time64("us"), safe=False).cast(self.pyarrow.int64())  # since 1970-01-01
+        # What is below a microsecond is cut off.
+        return days_of(values.cast(self.pyarrow.timestamp("us"), safe=False).to_numpy(zero_copy_only=False))
 
     def _label_values(self, values: Any, kind: str) -> NDArray:
         if kind == "string":
@@ -217,7 +227,12 @@ class TableReader(Reader):
         return self._numbers(values)
 
     def _texts(self, values: Any) -> NDArray:
+        """Text as in delimited files: without blanks around it, and True and False as pandas writes them there."""
         values = self._plain(values)
-        if not (self.pyarrow.types.is_string(values.type) or self.pyarrow.types.is_large_string(values.type)):
-            values = values.cast(self.pyarrow.string())
-        return np.array(values.fill_null("").to_pylist(), dtype=object)
+        is_truth = self.pyarrow.types.is_boolean(values.type)
+        texts = values.cast(self.pyarrow.large_string()).fill_null("").to_pylist()
+        return np.array([text.capitalize() if is_truth else text.strip() for text in texts], dtype=object)
+
+    def _is_text(self, kind: Any) -> bool:
+        types = self.pyarrow.types
+        return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)

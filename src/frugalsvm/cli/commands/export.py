@@ -62,6 +62,12 @@ def _exported(
     if learn:
         return "\n".join(map(str, to_c(fitted, output, name=name, dtype=dtype, explain=explain, learn=True))), []
     plain, written = plain_model(fitted), str(output)
+    if plain.cells is not None and (to != "c" or explain):
+        flag, instead = ("--explain", "leave it out") if to == "c" else (f"--to {to}", "take --to c")
+        raise ValueError(
+            f"{model} has a machine in each of its cells, and {flag} is for a single machine: "
+            f"{instead}, or train with -a asset, for example."
+        )
     if to == "c":
         written = "\n".join(map(str, to_c(plain, output, name=name, dtype=dtype, explain=explain)))
     elif to == "onnx":

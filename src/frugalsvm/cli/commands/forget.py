@@ -13,7 +13,11 @@ from frugalsvm.cli.flags import Json, ModelFile
 def forget(
     model: ModelFile,
     ids: Annotated[
-        Path, typer.Argument(help="File with the ids of rows, one in each line: 0 is the first row of the training.")
+        Path,
+        typer.Argument(
+            help="File with the ids of rows, one in each line: 0 is the first row of the training. Rows that training "
+            "left out have none."
+        ),
     ],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Model file to write. Default: the model file itself.")
@@ -26,14 +30,23 @@ def forget(
     as_json: Json = False,
 ) -> None:
     """Forget rows: the model becomes that of the other rows."""
-    from frugalsvm.cli.console import print_json
+    from frugalsvm.cli.console import print_json, tell
 
     target = model if output is None else output
     with reported(of_model=model):
+        from frugalsvm.persist import describe
         from frugalsvm.pipelines.forgetting import forget_in_file, ids_in
+        from frugalsvm.words import counted
 
         for path in filter(None, (target, report)):
             check_folder(path)
+        training = describe(model).metadata.get("training", {})
+        algorithm = training.get("options", {}).get("algorithm")
+        if algorithm is not None and not algorithm.startswith("local"):
+            raise ValueError(f"{model} was trained by {algorithm}, which cannot forget rows: `train -a local` can.")
+        if n := training.get("left_out"):
+            what = f"training left out {counted(n, 'row')} of its data, and ids count those that were learned"
+            tell(f"note: {what}")
         key = None if key_file is None else key_file.read_bytes().strip()
         found = forget_in_file(model, ids_in(ids), target, certify=certify, key=key)
         if report is not None:

@@ -32,7 +32,10 @@ def train_in_memory(request: Request) -> Outcome:
     task = task_for(options.algorithm)
     with leaving_as_it_was(request.output):
         arrays_on(device)  # says what is missing before anything is read
-        examined = examine(request.data, opening=partial(open_data, of_numbers=task == NUMBERS))
+        # The ids by which `forget` takes rows out of a model in cells are their places in the file.
+        wanted = request.data if CATALOGUE[options.algorithm].streams else request.data._replace(shuffle="no")
+        examined = examine(wanted, opening=partial(open_data, of_numbers=task == NUMBERS))
+        examined.opened.order.is_reported = True  # and matters to nobody who learns all rows at once
         data, stream = examined.data, examined.opened.stream
         tell_examined(examined, quiet=quiet)
         tell_first_labels(examined, options.algorithm, quiet=quiet)
@@ -42,7 +45,8 @@ def train_in_memory(request: Request) -> Outcome:
         started = time.perf_counter()
         model, chosen = fit_in_memory(batches, options, device, request.flags["c"], data.imputes, quiet=quiet)
         progress.seconds = time.perf_counter() - started
-        save_run(model, request.output, data, options, progress, chosen, 1, True)
+        left_out = stream.n_bad + stream.n_unlabeled + stream.n_incomplete
+        save_run(model, request.output, data, options, progress, chosen, 1, True, more={"left_out": left_out})
     if not quiet:
         tell(_sentence(progress, model.estimator_, chosen))
     tell_end(data, examined.opened, model, quiet=quiet)

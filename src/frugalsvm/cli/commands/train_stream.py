@@ -54,6 +54,9 @@ def train_stream(request: Request) -> Outcome:
         data = data._replace(shuffle="no")  # the order of rows is what a model that forgets learns from
     every = checkpoint_schedule(request.flags["checkpoint_every"])
     run = load_run(request.output) if request.flags["resume"] else None
+    if run is None and request.flags["resume"]:
+        what = "training begins at the first example, with the flags that are given now"
+        tell(f"note: there is no {request.output} to resume: {what}")
     if run is not None:
         check_same_flags(run, request.given, data, options)
         # As the run was begun; a file may have moved.
