@@ -234,11 +234,15 @@ class KernelEstimator(KernelParameters, CallbackSupport, ThreadSafe, BaseEstimat
             gamma = chosen.gamma
         return new_kernel(self.kernel, gamma, self.degree, self.coef0, X)
 
-    def _with_origin(self, X, *, whole):
-        """Take the origin from the first rows (``whole`` if no more will come); returns them relative to it."""
+    def _with_origin(self, X, known=None, *, whole):
+        """Take the origin from the first rows (``whole`` if no more will come); returns them relative to it.
+
+        ``known`` are those of them that tell the origin; None is all.
+        """
         self.__dict__.pop("_origin", None)
         names = getattr(self, "feature_names_in_", None)
-        origin = first_origin(X, self._kernel, self._type_of(X), whole=whole, names=names)
+        known = X if known is None else known
+        origin = first_origin(known, self._kernel, self._type_of(X), whole=whole, names=names)
         if origin is not None:
             self._origin = origin
         return relative_rows(X, origin, self._type_of(X))

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from frugalsvm.estimators.kernel_model import KernelEstimator
 from frugalsvm.estimators.progress import begin_callbacks, end_callbacks, with_callbacks
 from frugalsvm.estimators.unchanged import Attempt, forget_learned, prepare_to_learn, unchanged_on_error
+from frugalsvm.estimators.validation import rows_that_count
 
 __all__ = ["Fits", "FitsAndFollows"]
 
@@ -22,8 +23,8 @@ class Fits(KernelEstimator):
                                                           first ones, or more for the same model
     ``_outputs(targets, weights, *, whole)``              signs of classes or values (n_outputs, n), for all that is
                                                           chosen or learned from the first rows
-    ``_start(X, targets, random_state, *, whole)``        takes the kernel from rows in the metric, and makes a model
-                                                          that has learned nothing
+    ``_start(X, targets, random_state, *, whole)``        takes the kernel from rows in the metric, those that have a
+                                                          weight, and makes a model that has learned nothing
     ``_learn_all(X, targets, weights, random_state)``     what `fit` learns, from rows as the kernel sees them
     """
 
@@ -77,8 +78,9 @@ class Fits(KernelEstimator):
             return self._outputs(targets, weights, whole=whole)
 
         X = self._with_metric(X, outputs, weights, random_state, whole=whole)
-        self._start(X, targets, random_state, whole=whole)
-        return self._with_origin(X, whole=whole)
+        known = rows_that_count(X, weights)
+        self._start(known, targets, random_state, whole=whole)
+        return self._with_origin(X, known, whole=whole)
 
     def _resume(self, attempt: Attempt, targets, n_rows: int | None = None) -> None:
         """Get ready to learn a batch of ``n_rows`` more rows, or to fit all rows (None)."""

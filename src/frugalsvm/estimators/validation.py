@@ -18,6 +18,7 @@ __all__ = [
     "refuse_not_finite",
     "refuse_sparse",
     "refuse_unsuitable",
+    "rows_that_count",
     "validated_rows",
     "validated_tensor",
     "without_duplicates",
@@ -160,6 +161,13 @@ def refuse_unsuitable(estimator, X) -> None:
             f"kernel={kernel!r} is for features that are not negative, such as counts and shares, and X has the value "
             f"{values.min():g}. Leave out a scaler that subtracts the mean, or use another kernel."
         )
+
+
+def rows_that_count(X, weights: np.ndarray | None):
+    """The rows that have a weight: kernels, origins and scales are taken from these. If none has one, all of them."""
+    if weights is None or weights.all() or not weights.any():
+        return X
+    return X[np.flatnonzero(weights)]
 
 
 def without_duplicates(X):

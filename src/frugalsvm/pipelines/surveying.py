@@ -6,6 +6,7 @@ from sklearn.base import clone
 
 from frugalsvm._locks import exclusive, shared
 from frugalsvm.estimators.unchanged import unchanged_on_error
+from frugalsvm.estimators.validation import rows_that_count
 from frugalsvm.pipelines.learning import LearningPipeline
 from frugalsvm.pipelines.rows import LabeledRows, rows_at
 
@@ -86,7 +87,8 @@ class SurveyedPipeline(LearningPipeline):
     @shared
     def made_symmetric(self, rows: LabeledRows):
         """A pipeline that draws in long tails of the rows of `survey`, which this one scales robustly."""
-        return self._with_scaler(self.scaler_.made_symmetric(self._filled(rows.X)))
+        known = rows_that_count(rows.X, rows.weights)
+        return self._with_scaler(self.scaler_.made_symmetric(self._filled(known)))
 
     def _with_scaler(self, scaler):
         same = copy.copy(self)
