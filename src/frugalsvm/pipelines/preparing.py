@@ -216,6 +216,14 @@ class PreparingPipeline(_Shortcuts, BaseEstimator):
                 return getattr(self, attribute).tolist()
         return [f"feature {k}" for k in range(self.n_features_in_)]
 
+    def names_of_features(self, numbers: Sequence[str]) -> list[str]:
+        """What the features of the estimator are called, given names of the columns of numbers: one for each, whether
+        it is missing, and those of columns of text."""
+        names = list(map(str, numbers))
+        if self.indicates:
+            names += [f"{names[k]} is missing" for k in self.filler_.indicated_]
+        return names if self.encoder_ is None else names + self.encoder_.feature_names()
+
     def _filled(self, X):
         """The rows with values for those that are missing; pipelines that were saved before cannot fill them."""
         filler = getattr(self, "filler_", None)
