@@ -224,14 +224,15 @@ class StreamPipeline(WatchedPipeline, SurveyedPipeline):
         Parameters
         ----------
         x : array-like of shape (n_features,)
-            Or, with an encoder, a pair of such numbers (or None) and a dict of text by name.
+            A series has its values by name, if the first rows had names. Or, with an encoder, a pair of such numbers
+            (or None) and a dict of text by name.
         y : label, number or array-like of numbers, default=None
 
         Returns
         -------
         self
         """
-        path, is_watched = self._row_path(), self.detector is not None
+        path, is_watched, x = self._row_path(), self.detector is not None, self._row_of(x)
         if path is not None and not (is_watched and self._n_boosted):  # whose weights are for batches
             calibrates_itself = is_calibrated(self.estimator_)
             scores = path.scores(x) if self.calibrate or calibrates_itself or is_watched else None
