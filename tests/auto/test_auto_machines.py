@@ -170,6 +170,15 @@ def test_units_of_columns_make_no_difference(unit):
     np.testing.assert_allclose(other.predict(X * unit), usual.predict(X), atol=0.02)
 
 
+def test_other_values_of_a_column_that_was_constant_make_no_difference():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=(300, 2)), np.full(300, 7.0)])
+    model = AutoSVR(**QUICK).fit(X, np.sin(X[:, 0]) + X[:, 1])
+    other = np.column_stack([X[:, :2], 1e6 * rng.normal(size=300)])
+    np.testing.assert_allclose(model.predict(other), model.predict(X), atol=1e-5)
+    np.testing.assert_allclose(plain_model(model.pipeline_).predict(other), model.predict(X), atol=1e-2)
+
+
 def test_rows_of_weight_zero_make_no_difference():
     X, y = make_checkerboard(400, random_state=0)
     weights = (np.arange(400) < 300).astype(float)

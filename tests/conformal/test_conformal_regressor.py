@@ -27,6 +27,14 @@ def line(n_rows, seed=0, noise=lambda x: 1.0):
     return X, 3.0 * X[:, 0] + noise(X[:, 0]) * rng.normal(size=n_rows)
 
 
+def test_rows_of_weight_0_calibrate_nothing():
+    X, y = line(300)
+    counts = np.arange(300) % 3 > 0
+    wild = np.where(counts, y, 1e6)
+    found = ConformalRegressor(LinearRegression(), random_state=0).fit(X, wild, sample_weight=counts.astype(float))
+    assert found.thresholds_[0] < 4.0
+
+
 class TestCoverage:
     @pytest.mark.parametrize("drift", ["abrupt", "gradual"])
     def test_through_drift(self, drift):

@@ -184,6 +184,20 @@ class TestStream:
         few.partial_fit(X[:500][kept], y[:500][kept])
         np.testing.assert_array_equal(some.coef_, few.coef_)
 
+    @each_kind
+    def test_rows_of_weight_zero_in_batches_are_none(self, binary, smooth, kind):
+        X, y = task_of(kind, binary, smooth)
+        X, y, counts = X[:600], y[:600], np.arange(600) % 5 > 0
+        counts[:200] = False
+        far = np.where(counts[:, None], X, 1000.0)
+        parts = [slice(start, start + 200) for start in (0, 200, 400)]
+        model = kind(n_components=20, gamma="scale", C=1.0, random_state=0)
+        found = clone(model).fit_batches([(far[part], y[part], counts[part].astype(float)) for part in parts])
+        expected = clone(model).fit_batches([(X[part][counts[part]], y[part][counts[part]]) for part in parts[1:]])
+        np.testing.assert_allclose(decisions(found, X), decisions(expected, X), atol=1e-5)
+        with pytest.raises(ValueError, match="All weights are zero"):
+            clone(model).fit_batches([(X, y, np.zeros(600))])
+
     @each_map
     @each_kind
     def test_a_pickle_goes_on(self, binary, smooth, kind, feature_map):

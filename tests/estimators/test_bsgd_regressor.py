@@ -74,6 +74,16 @@ class TestQuantiles:
         below = (y[5000:, None] <= predicted).mean(axis=0)
         np.testing.assert_allclose(below, wanted, atol=0.04)  # three standard errors of 1000 rows are 0.03 to 0.05
 
+    @pytest.mark.parametrize("weighted", [False, True])
+    def test_of_few_rows_they_hold_for_others(self, waves, weighted):
+        X, y = waves
+        weights = np.ones(400) if weighted else None
+        if weighted:
+            weights[::4] = 0.0
+        model = BSGDRegressor("pinball", quantile=[0.05, 0.95], average="post", **{**MACHINE, "budget": 100})
+        low, high = model.fit(X[:400], y[:400], weights).predict(X[1000:]).T
+        assert 0.84 < np.mean((low <= y[1000:]) & (y[1000:] <= high)) < 0.97
+
     def test_they_do_not_cross_on_demand(self, waves):
         X, y = waves
         wanted = [0.52, 0.48, 0.5]  # so near to each other that some are in the wrong order

@@ -2,17 +2,22 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone, is_classifier
 from sklearn.model_selection import GridSearchCV
 
 from frugalsvm import (
     ASSETClassifier,
+    ASSETRegressor,
     AutoSVC,
+    AutoSVR,
     BPAClassifier,
     BSGDClassifier,
+    BSGDRegressor,
     BudgetedPerceptron,
     IncrementalSVC,
     LASVMClassifier,
     LocalSVC,
+    LocalSVR,
     TrackingSVC,
     TVMClassifier,
 )
@@ -25,6 +30,29 @@ CLASSIFIERS = [
     TrackingSVC(), TVMClassifier(budget=10), StreamPipeline(ASSETClassifier(n_components=20)),
     StreamPipeline(BSGDClassifier()),
 ]  # fmt: skip
+REGRESSORS = [
+    ASSETRegressor(n_components=20, C=10.0), AutoSVR(kernel="rbf", metric=None), BSGDRegressor(budget=10), LocalSVR(),
+    StreamPipeline(BSGDRegressor(budget=10), impute="mean"),
+]  # fmt: skip
+
+
+def in_order(model):
+    """The model with all that makes results comparable."""
+    names = {name for name in model.get_params() if name.rpartition("__")[2] in ("shuffle", "random_state")}
+    return model.set_params(**{name: False if name.endswith("shuffle") else 0 for name in names})
+
+
+@pytest.mark.parametrize("model", CLASSIFIERS + REGRESSORS, ids=lambda model: str(model)[:40])
+def test_rows_of_weight_0_do_not_count_however_far_they_are(model):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 2))
+    y = (X[:, 0] > 0).astype(int) if is_classifier(model) else X[:, 0]
+    counts = np.arange(120) % 4 > 0
+    far = np.where(counts[:, None], X, 300.0 + 50.0 * X)
+    expected = in_order(clone(model)).fit(X[counts], y[counts])
+    found = in_order(clone(model)).fit(far, np.where(counts, y, y[::-1]), sample_weight=counts.astype(float))
+    ask = "decision_function" if is_classifier(model) else "predict"
+    np.testing.assert_allclose(getattr(found, ask)(X), getattr(expected, ask)(X), atol=1e-5)
 
 
 @pytest.mark.parametrize("model", CLASSIFIERS, ids=lambda model: str(model)[:40])

@@ -137,8 +137,9 @@ def test_prototypes_of_a_pipeline_are_rows_of_its_table(pipeline, table):
     frame = table[0]
     found = prototypes(pipeline, frame[:3], examples=frame)[0]["for"][0]
     example = frame.iloc[found.example]
-    assert found.values.tolist()[2] == example["color"]
-    assert np.allclose(found.values[:2].astype(float), [example["size"], example["age"]], atol=1e-3)
+    values = dict(zip(frame.columns, found.values, strict=True))
+    assert values["color"] == example["color"]
+    assert np.allclose([values["size"], values["age"]], [example["size"], example["age"]], atol=1e-3)
 
 
 def test_prototypes_of_features_without_a_factor_are_unknown_there():

@@ -3,8 +3,17 @@
 import numpy as np
 import pytest
 
-from frugalsvm import AutoSVC, BSGDRegressor
-from frugalsvm.explain import Explanation, permutation_importance, shapley_values
+from frugalsvm import ASSETClassifier, AutoSVC, BSGDRegressor
+from frugalsvm.explain import (
+    Explanation,
+    partial_dependence,
+    permutation_importance,
+    prototypes,
+    shapley_values,
+    side_by_side,
+)
+from frugalsvm.pipelines import ColumnEncoder, StreamPipeline
+from frugalsvm.plots import MetricDisplay
 
 
 def test_columns_come_in_the_order_of_the_table():
@@ -22,6 +31,26 @@ def test_columns_come_in_the_order_of_the_table():
     permuted = permutation_importance(model, [(table, y)], random_state=0)
     assert permuted.feature_names == ["a", "c", "b"]
     assert permuted.drops.argmax() == 1
+
+
+def test_indices_prototypes_and_shares_are_of_columns_in_the_order_of_the_table():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"c": rng.choice(["x", "y"], 200), "a": 50.0 + rng.normal(size=200)})
+    model = StreamPipeline(
+        ASSETClassifier(n_components=20, C=1.0, gamma=0.1, metric=[2.0, 1.0, 1.0]), encoder=ColumnEncoder()
+    ).fit(table, table["a"] > 50)
+    assert [partial_dependence(model, table, index).column for index in (0, 1)] == ["c", "a"]
+    text, number = prototypes(model, table[:1])[0]["for"][0].values
+    assert text in ("x", "y", None)
+    assert 45.0 < number < 55.0
+    permuted = permutation_importance(model, [(table, (table["a"] > 50).to_frame())], random_state=0)
+    together = pd.DataFrame(side_by_side(model, shapley_values(model, table[:5]), permuted))
+    assert together.index.tolist() == ["c", "a"]
+    assert (together.idxmax() == "a").all()
+    assert MetricDisplay.from_estimator(model).feature_names.tolist() == ["a", "c=x", "c=y"]
+    with pytest.raises(ValueError, match="Labels like 'yes' do not mix with predictions like"):
+        permutation_importance(model, [(table, np.full(200, "yes"))])
 
 
 def test_an_explanation_is_an_array_of_its_shares():

@@ -107,6 +107,21 @@ def test_dates_are_numbers_not_categories(zone, tmp_path):
             again.predict(odd)
 
 
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_a_series_is_a_row_by_its_names(table):
+    frame, y = table[0][["a", "b"]], table[1]
+    pipeline, other = (StreamPipeline(BSGDClassifier(budget=50, random_state=0), warmup_rows=100) for _ in range(2))
+    for k in range(300):
+        pipeline.learn_one_row(frame.to_numpy()[k], y[k]) if k else pipeline.partial_fit(frame[:1], y[:1])
+        other.learn_one_row(frame.iloc[k][["b", "a"]], y[k]) if k else other.partial_fit(frame[:1], y[:1])
+    expected, row = pipeline.decision_function(frame[300:301]), frame.iloc[300]
+    for each in (row, row[["b", "a"]]):
+        assert other.decision_function_one_row(each) == pytest.approx(expected)
+        assert other.predict_one_row(each) == pipeline.predict(frame[300:301])[0]
+    with pytest.raises(ValueError, match="X lacks the column 'a', from which the model has learned"):
+        other.predict_one_row(row.rename({"a": "other"}))
+
+
 def test_dates_where_numbers_were_learned_are_refused(table, model):
     with pytest.raises(ValueError, match="'b' has 400 values that are not numbers"):
         model.predict(table[0].assign(b=pandas.Timestamp("2020-01-01")))

@@ -236,6 +236,8 @@ class AutoMachine(AutoParameters, ThreadSafe, BaseEstimator):
             calibrate=self._classifies,
         )
         rows = pipeline.survey(X, y, sample_weight)
+        if pipeline.scaler_ is not None:
+            pipeline.scaler_.hold_constant()
         if rows.weights is not None and rows.weights.any():  # in whatever unit they come
             rows = rows._replace(weights=rows.weights / rows.weights[rows.weights > 0].mean())
         return Way(pipeline, rows)

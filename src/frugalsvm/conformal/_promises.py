@@ -162,10 +162,11 @@ class KeepsPromise(_Shortcuts):
         if wraps_river(self):
             raise ValueError("Models of river learn row by row: use partial_fit.")
         X, y, sample_weight = indexable(X, y, sample_weight)
-        n_rows = _num_samples(X)
+        known = np.arange(_num_samples(X)) if sample_weight is None else np.flatnonzero(sample_weight)
+        n_rows = len(known)
         if n_rows < 2:
             raise ValueError(f"fit learns some rows and calibrates with others: {n_rows} sample is not enough.")
-        order = check_random_state(self.random_state).permutation(n_rows)
+        order = check_random_state(self.random_state).permutation(known)
         n_held = max(1, min(self.window, n_rows // _HELD_OUT))
         held, learned = np.sort(order[:n_held]), np.sort(order[n_held:])
         weights = {} if sample_weight is None else {"sample_weight": np.asarray(sample_weight)[learned]}
@@ -360,6 +361,7 @@ class KeepsCoverage(KeepsPromise):
         X : array-like or sparse matrix of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), default=None
+            Rows of weight 0 are ignored.
 
         Returns
         -------

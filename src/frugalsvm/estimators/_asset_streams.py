@@ -13,6 +13,7 @@ from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.moments import moments_of
 from frugalsvm.core.seen_rows import origin_of_moments
+from frugalsvm.estimators._base import Labels
 from frugalsvm.estimators._batches import Batches
 from frugalsvm.estimators.automatic import chooses
 from frugalsvm.estimators.constraints import (
@@ -181,6 +182,10 @@ class StreamMachine(LowRankMachine, FitsAndFollows):
             batches = Batches(batches)
             survey = batches.survey(self)
             y, weights = self._surveyed(survey)
+            if weights is not None and not weights.all():
+                known = np.flatnonzero(weights)
+                batches, weights = batches.only(known), weights[known]
+                y = y.at(known) if isinstance(y, Labels) else y[:, known]
             moments = self._moments_in_metric(batches, survey.moments, y, weights)
             kernel = self._new_kernel(moments)
             self.begin(kernel, False, new_generator(check_random_state(self.random_state)))

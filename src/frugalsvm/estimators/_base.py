@@ -46,6 +46,10 @@ class Labels(NamedTuple):
         """One row per output."""
         return signs(self.indices, n_outputs_for(len(self.classes)))
 
+    def at(self, numbers: np.ndarray) -> "Labels":
+        """Those of some rows."""
+        return self._replace(indices=self.indices[numbers])
+
 
 class ScoreClassifier(CalibratedClassifier, Fits):
     """Base of classifiers that predict from scores, whatever their model is.

@@ -17,7 +17,7 @@ class Survey(NamedTuple):
 
     y: np.ndarray
     sample_weight: np.ndarray | None
-    moments: Moments  # of X
+    moments: Moments  # of those rows of X that have a weight
 
 
 class Batches:
@@ -32,11 +32,18 @@ class Batches:
         self._source = source
 
         self._estimator: Any = None
+        self._numbers: np.ndarray | None = None
 
     def seen_by(self, estimator: Any) -> "Batches":
         """The same batches, whose `rows` are those that the kernel of an estimator sees."""
-        same = Batches(self._source)
+        same = self.only(self._numbers)
         same._estimator = None if estimator._sees_rows_as_they_are else estimator
+        return same
+
+    def only(self, numbers: np.ndarray | None) -> "Batches":
+        """The same batches, whose `rows` are those with some numbers, which are in order; None is all."""
+        same = Batches(self._source)
+        same._estimator, same._numbers = self._estimator, numbers
         return same
 
     def __iter__(self):
@@ -44,9 +51,14 @@ class Batches:
 
     def rows(self):
         """The rows of each batch."""
+        start = 0
         for batch in self:
             X = on_host(batch[0])
             X = X.tocsr() if issparse(X) else np.asarray(X)
+            if self._numbers is not None:
+                own = self._numbers[slice(*np.searchsorted(self._numbers, (start, start + X.shape[0])))] - start
+                start += X.shape[0]
+                X = X[own]
             yield X if self._estimator is None else self._estimator._as_seen(X, np.float32)
 
     def survey(self, estimator) -> Survey:
@@ -69,10 +81,13 @@ class Batches:
                         f"Batch {len(labels)} has {len(y)} rows, but its weights have the shape {weights[-1].shape}."
                     )
             labels.append(y)
-            found = moments_of(X)
-            moments = found if moments is None else joined_moments(moments, found)
+            X = X[np.flatnonzero(weights[-1])] if len(weights) == len(labels) else X
+            if X.shape[0]:
+                found = moments_of(X)
+                moments = found if moments is None else joined_moments(moments, found)
         if moments is None:
-            raise ValueError("There are no batches: nothing to learn from.")
+            why = "All weights are zero: there is nothing to learn."
+            raise ValueError(why if labels else "There are no batches: nothing to learn from.")
         if weights and len(weights) != len(labels):
             raise ValueError("Some batches have sample weights and some have none.")
         return Survey(np.concatenate(labels), np.concatenate(weights) if weights else None, moments)

@@ -23,6 +23,8 @@ from frugalsvm.persist.values import IS_BOOL, integer, is_positive, part
 _LEARNERS = ("norma", "pegasos")
 _PINBALL_PASSES = 4
 _ADJUSTING_ROWS = 20_000  # that tell `fit` how far quantiles are off
+# With fewer rows for each vector, coefficients near the optimum fit those that were learned too well
+_ROWS_FOR_VECTOR, _MOST_LEFT_OUT, _FOLDS = 100, 4000, 5
 # epsilon="auto", in standard deviations of the noise: half of one is about the best for normal noise (Smola et al.
 # 1998); Huber's constant costs 5 % where there are no outliers (Huber 1964).
 _EPSILON_OF_NOISE, _HUBER_OF_NOISE = 0.5, 1.345
@@ -197,15 +199,20 @@ default="epsilon_insensitive"
     def _learn_all(self, X, targets, weights, random_state):
         standardized = self._targets.standardized(targets)
         self._passes(X, standardized, weights, random_state)
-        self.n_iter_ = self.max_iter
+        self.n_iter_, before = self.max_iter, self._expansion
         if self.average == "post":
-            self._post_pass(X, standardized, weights, random_state)
+            self._expansion = self._refitted(before, X, standardized, weights, random_state)
+            self.n_iter_ += 1
         if self.loss == PINBALL and self.half_life is None:
-            some = np.arange(X.shape[0])
-            if len(some) > _ADJUSTING_ROWS:
-                some = np.sort(random_state.permutation(some)[:_ADJUSTING_ROWS])
-            errors = targets[some] - self._seen_scores(X[some])
-            self._move_outputs(self._shifts(errors, None if weights is None else weights[some]))
+            known = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
+            few = len(known) <= _ROWS_FOR_VECTOR * int(before.counts[0]["n_slots"])
+            is_left_out = self.average == "post" and few and len(known) >= _FOLDS
+            some = np.sort(random_state.permutation(known)[: _MOST_LEFT_OUT if is_left_out else _ADJUSTING_ROWS])
+            if is_left_out:
+                values = self._left_out(before, X, standardized, weights, known, some, random_state)
+            else:
+                values = self._seen_scores(X[some])
+            self._move_outputs(self._shifts(targets[some] - values, None if weights is None else weights[some]))
 
     def _learn_next(self, X, targets, weights, *, first):
         standardized = self._targets.standardized(targets)
@@ -213,14 +220,27 @@ default="epsilon_insensitive"
             warn_if_out_of_scale(self, standardized)
         self._learn(X, standardized, weights, np.arange(X.shape[0]))
 
-    def _post_pass(self, X, targets, weights, random_state):
-        """Coefficients of the support vectors as they are, near the optimum."""
+    def _refitted(self, expansion, X, targets, weights, random_state):
+        """The support vectors as they are, with coefficients near the optimum."""
         rng = np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
-        with self._products_with(len(self._expansion.rows)):
+        with self._products_with(len(expansion.rows)):
             n_passes = _PINBALL_PASSES if self.loss == PINBALL else 1
-            found = refitted(self._kernel, self._loss(), self._expansion, X, targets, weights, rng, n_passes)
-        self._expansion = with_coefficients(self._expansion, found)
-        self.n_iter_ += 1
+            found = refitted(self._kernel, self._loss(), expansion, X, targets, weights, rng, n_passes)
+        return with_coefficients(expansion, found)
+
+    def _left_out(self, expansion, X, targets, weights, known, some, random_state):
+        """Values of some rows, each by coefficients that were made near the optimum without its fold."""
+        whole, values = self._expansion, np.empty((len(some), expansion.n_outputs))
+        n_folds = -(-_FOLDS * len(some) // len(known))
+        folds = random_state.permutation(len(some)) % n_folds
+        for fold in range(n_folds):
+            out = np.flatnonzero(folds == fold)
+            others = np.setdiff1d(known, some[out])
+            own = None if weights is None else weights[others]
+            self._expansion = self._refitted(expansion, X[others], targets[others], own, random_state)
+            values[out] = self._seen_scores(X[some[out]])
+        self._expansion = whole
+        return values
 
     def _move_outputs(self, shifts):
         self._targets = self._targets.moved(shifts)

@@ -48,7 +48,7 @@ from frugalsvm.estimators.unchanged import (
     prepare_to_learn,
     unchanged_on_error,
 )
-from frugalsvm.estimators.validation import AS_IT_IS, validated_rows
+from frugalsvm.estimators.validation import AS_IT_IS, rows_that_count, validated_rows
 from frugalsvm.exceptions import warn_caller
 
 _LONG = 2**20  # values that threads look at side by side
@@ -260,11 +260,15 @@ class KernelEstimator(KernelParameters, CallbackSupport, ThreadSafe, BaseEstimat
             gamma = chosen.gamma
         return new_kernel(self.kernel, gamma, self.degree, self.coef0, X)
 
-    def _with_origin(self, X, *, whole):
-        """Take the origin from the first rows (``whole`` if no more will come); returns them relative to it."""
+    def _with_origin(self, X, known=None, *, whole):
+        """Take the origin from the first rows (``whole`` if no more will come); returns them relative to it.
+
+        ``known`` are those of them that tell the origin; None is all.
+        """
         self.__dict__.pop("_origin", None)
         names = getattr(self, "feature_names_in_", None)
-        origin = first_origin(X, self._kernel, self._type_of(X), whole=whole, names=names)
+        known = X if known is None else known
+        origin = first_origin(known, self._kernel, self._type_of(X), whole=whole, names=names)
         if origin is not None:
             self._origin = origin
         return relative_rows(X, origin, self._type_of(X))
@@ -308,8 +312,8 @@ class Fits(KernelEstimator):
                                                           first ones, or more for the same model
     ``_outputs(targets, weights, *, whole)``              signs of classes or values (n_outputs, n), for all that is
                                                           chosen or learned from the first rows
-    ``_start(X, targets, random_state, *, whole)``        takes the kernel from rows in the metric, and makes a model
-                                                          that has learned nothing
+    ``_start(X, targets, random_state, *, whole)``        takes the kernel from rows in the metric, those that have a
+                                                          weight, and makes a model that has learned nothing
     ``_learn_all(X, targets, weights, random_state)``     what `fit` learns, from rows as the kernel sees them
     """
 
@@ -363,8 +367,9 @@ class Fits(KernelEstimator):
             return self._outputs(targets, weights, whole=whole)
 
         X = self._with_metric(X, outputs, weights, random_state, whole=whole)
-        self._start(X, targets, random_state, whole=whole)
-        return self._with_origin(X, whole=whole)
+        known = rows_that_count(X, weights)
+        self._start(known, targets, random_state, whole=whole)
+        return self._with_origin(X, known, whole=whole)
 
     def _resume(self, attempt: Attempt, targets, n_rows: int | None = None) -> None:
         """Get ready to learn a batch of ``n_rows`` more rows, or to fit all rows (None)."""

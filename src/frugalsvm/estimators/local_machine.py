@@ -40,7 +40,13 @@ from frugalsvm.estimators.parameters import learned, parameter, parameters
 from frugalsvm.estimators.progress import following
 from frugalsvm.estimators.seen_rows import absolute_rows, relative_rows
 from frugalsvm.estimators.unchanged import forget_learned
-from frugalsvm.estimators.validation import AS_IT_IS, refuse_sparse, validated_rows, validated_tensor
+from frugalsvm.estimators.validation import (
+    AS_IT_IS,
+    refuse_sparse,
+    rows_that_count,
+    validated_rows,
+    validated_tensor,
+)
 from frugalsvm.exceptions import ParameterError
 
 _TYPES = {"float32": np.float32, "float64": np.float64}
@@ -257,7 +263,7 @@ class LocalMachine(LearnsBatches, ChangesRows, LocalParameters, Fits):
         With a metric, they may be written to ``out``, the rows themselves.
         """
         X = self._with_metric(X, lambda: targets, weights, random_state, whole=True, out=out)
-        known = X if weights is None or weights.all() else X[np.flatnonzero(weights)]
+        known = rows_that_count(X, weights)
         self._kernel = self._new_kernel(some_rows(known, _SAMPLE_ROWS) if is_auto(self.gamma) else known)
         known = with_public_origin(self, known) if self.tree == "public" else self._with_origin(known, whole=True)
         return known if len(known) == len(X) else relative_rows(X, self._origin, self._type_of(X))

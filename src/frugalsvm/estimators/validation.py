@@ -152,6 +152,13 @@ def refuse_unsuitable(estimator, X) -> None:
         )
 
 
+def rows_that_count(X, weights: np.ndarray | None):
+    """The rows that have a weight: kernels, origins and scales are taken from these. If none has one, all of them."""
+    if weights is None or weights.all() or not weights.any():
+        return X
+    return X[np.flatnonzero(weights)]
+
+
 def without_duplicates(X):
     """A CSR matrix that has every entry once, in the order of the features: itself, if it is one."""
     if not X.has_canonical_format:

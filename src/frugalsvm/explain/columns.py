@@ -255,9 +255,10 @@ class TableColumns(PipelineColumns):
         return layout.date_features(place - n_plain, np.asarray(values, np.float64))
 
     def names(self, X: Any) -> list[str]:
-        if self._machine.layout_ is None or X is None:
+        layout = self._machine.layout_
+        if layout is None or (X is None and layout.numbers is None):
             return super().names(X)
-        return number_names(X, self._machine.layout_) + self._text
+        return number_names(X, layout) + self._text
 
 
 def _permuted(X: Any, place: int, order: NDArray) -> Any:

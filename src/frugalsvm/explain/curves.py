@@ -15,6 +15,7 @@ from frugalsvm.estimators.constraints import check_count
 from frugalsvm.explain.columns import columns_for
 from frugalsvm.explain.models import ExplainedModel, any_explained
 from frugalsvm.explain.sampling import SampledModel
+from frugalsvm.pipelines.frames import is_frame
 
 _MOST_CATEGORIES = 20
 
@@ -41,7 +42,7 @@ def partial_dependence(
     X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
         Rows whose other columns stay as they are.
     column : str or int
-        Name or index of the column.
+        Name of the column, or its index in ``X``.
     grid : array-like, default=None
         Values of the column. None is ``n_points`` values from the first to the last percentile of the rows; or the
         values themselves, where they are text.
@@ -65,7 +66,7 @@ def partial_dependence(
     check_count("n_points", n_points)
     source = any_explained(columns_for(model))
     names = source.columns.names(X)
-    place = _place_of(column, names)
+    place = _place_of(column, names, X)
     shown = source.columns.shown(X)[:, place]
     points = _grid(shown, n_points) if grid is None else np.asarray(grid)
     along, members = source.columns.along(X, place, points), source.members[place]
@@ -79,7 +80,10 @@ def partial_dependence(
     return Dependence(names[place], points, individual.mean(axis=0), individual, source.output_names(n_outputs))
 
 
-def _place_of(column: str | int, names: list[str]) -> int:
+def _place_of(column: str | int, names: list[str], X: Any) -> int:
+    """Where a column is among those of the model, which has numbers first, whatever order a table has."""
+    if is_frame(X) and isinstance(column, int | np.integer) and 0 <= column < len(X.columns):
+        column = str(X.columns[column])
     if isinstance(column, str) and column in names:
         return names.index(column)
     if isinstance(column, int | np.integer) and 0 <= column < len(names):

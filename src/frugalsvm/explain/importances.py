@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_regressor
+from sklearn.utils.validation import column_or_1d
 
 from frugalsvm.estimators.constraints import check_count
 from frugalsvm.explain.columns import as_in_table, columns_for
@@ -65,7 +66,7 @@ def permutation_importance(
     squares: Any = 0.0
     moments, n_rows = np.zeros(3), 0
     for X, y in map(_pair, batches):
-        y = np.asarray(y)
+        y = column_or_1d(y)
         if not names:
             names, origin = columns.names(X), float(y[0]) if of_numbers and len(y) else 0.0
             order = as_in_table(names, X)
@@ -96,7 +97,14 @@ def _pair(batch: Any) -> tuple[Any, Any]:
 
 def _losses(model, X, y, of_numbers) -> NDArray:
     predicted = model.predict(X)
-    return np.square(predicted - y) if of_numbers else (predicted != y).astype(np.float64)
+    if of_numbers:
+        return np.square(predicted - y)
+    pair = [*y[:1].tolist(), *predicted[:1].tolist()]
+    if len({isinstance(each, str) for each in pair}) > 1:  # which would all be wrong, whatever the columns hold
+        raise ValueError(
+            f"Labels like {pair[0]!r} do not mix with predictions like {pair[1]!r}: pass labels as in fit."
+        )
+    return (predicted != y).astype(np.float64)
 
 
 def _gains(model, columns, X, y, own, p, n_repeats, rng, of_numbers) -> NDArray:
@@ -134,10 +142,13 @@ def side_by_side(
         table["permutation"] = by_name(permutation.feature_names, np.maximum(permutation.drops, 0.0))
     of_features = metric_importances(model)
     if of_features is not None:
-        names = explanation or permutation
-        members = columns_for(model).members()
-        known = [f"Feature {k + 1}" for k in range(len(members))] if names is None else names.feature_names
-        table["metric"] = by_name(known, np.array([of_features[each].sum() for each in members]))
+        columns, measured = columns_for(model), explanation or permutation
+        names = columns.names(None)
+        known = names if measured is None else measured.feature_names
+        if sorted(known) != sorted(names):  # they were given later, in this order
+            names = known
+        shares = by_name(names, np.array([of_features[each].sum() for each in columns.members()]))
+        table["metric"] = {name: shares[name] for name in known}
     return table
 
 

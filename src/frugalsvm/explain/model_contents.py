@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from frugalsvm.persist import describe, digest_of, load
+from frugalsvm.pipelines import StreamPipeline
 from frugalsvm.pipelines.label_task import task_of_model
 from frugalsvm.streams.columns import schema_of
 from frugalsvm.words import CLASSES
@@ -100,11 +101,9 @@ def _feature_names(model: Any, estimator: Any, training: dict[str, Any]) -> list
     if known is None:
         columns = training.get("data", {}).get("columns") or []
         known = list(schema_of(columns).numbers)
-    names, encoder = list(map(str, known)), getattr(model, "encoder_", None)
-    if names and getattr(model, "indicates", False):
-        names += [f"{names[k]} is missing" for k in model.filler_.indicated_]
-    if encoder is not None:
-        names += encoder.feature_names()
+    names = list(map(str, known))
+    if isinstance(model, StreamPipeline) and hasattr(model, "encoder_") and len(names) == model.n_features_in_:
+        names = model.names_of_features(names)
     n_features = estimator.n_features_in_
     return names if len(names) == n_features else [f"feature {k + 1}" for k in range(n_features)]
 

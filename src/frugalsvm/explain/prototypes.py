@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from frugalsvm.estimators.constraints import check_count
+from frugalsvm.explain.columns import as_in_table
 from frugalsvm.explain.models import explained
 
 
@@ -15,7 +16,7 @@ class Prototype(NamedTuple):
     vector: int  # its place among those of the model
     contribution: float  # coefficient times kernel value
     similarity: float  # the kernel value
-    values: NDArray  # (n_columns,) the vector as a row of users, as far as that is known
+    values: NDArray  # (n_columns,) the vector as a row of users, as far as that is known, in the order of their columns
     example: int | None  # the row of `examples` that is nearest to it, for the kernel
 
 
@@ -65,7 +66,7 @@ def prototypes(
         raise ValueError(f"There is no output {output}: the model has {n_outputs}, from 0.")
     chosen = values.argmax(axis=1) if output is None else np.full(len(rows), output)
     nearest = None if examples is None else source.kernel_values(source.rows(examples)).argmax(axis=0)
-    restored = source.restored()
+    restored = source.restored()[:, as_in_table(source.columns.names(X), X)]
 
     def of_row(i):
         contributions = source.coefficients[chosen[i]] * similarities[i]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from frugalsvm.core.origin import COARSE
+from frugalsvm.core.seen_rows import COARSE
 
 __all__ = ["blurred", "blurred_words"]
 

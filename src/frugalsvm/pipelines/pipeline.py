@@ -10,6 +10,7 @@ from sklearn.utils import get_tags
 from frugalsvm._locks import exclusive, shared
 from frugalsvm.estimators.calibrated import is_calibrated
 from frugalsvm.estimators.unchanged import unchanged_on_error
+from frugalsvm.estimators.validation import rows_that_count
 from frugalsvm.pipelines.drift_in_pipelines import WatchedPipeline
 from frugalsvm.pipelines.learning import LearningPipeline
 from frugalsvm.pipelines.rows import LabeledRows, rows_at
@@ -224,14 +225,15 @@ class StreamPipeline(WatchedPipeline, LearningPipeline):
         Parameters
         ----------
         x : array-like of shape (n_features,)
-            Or, with an encoder, a pair of such numbers (or None) and a dict of text by name.
+            A series has its values by name, if the first rows had names. Or, with an encoder, a pair of such numbers
+            (or None) and a dict of text by name.
         y : label, number or array-like of numbers, default=None
 
         Returns
         -------
         self
         """
-        path, is_watched = self._row_path(), self.detector is not None
+        path, is_watched, x = self._row_path(), self.detector is not None, self._row_of(x)
         if path is not None and not (is_watched and self._n_boosted):  # whose weights are for batches
             calibrates_itself = is_calibrated(self.estimator_)
             scores = path.scores(x) if self.calibrate or calibrates_itself or is_watched else None
@@ -324,7 +326,8 @@ class StreamPipeline(WatchedPipeline, LearningPipeline):
     @shared
     def made_symmetric(self, rows: LabeledRows):
         """A pipeline that draws in long tails of the rows of `survey`, which this one scales robustly."""
-        return self._with_scaler(self.scaler_.made_symmetric(self._filled(rows.X)))
+        known = rows_that_count(rows.X, rows.weights)
+        return self._with_scaler(self.scaler_.made_symmetric(self._filled(known)))
 
     def _with_scaler(self, scaler):
         same = copy.copy(self)

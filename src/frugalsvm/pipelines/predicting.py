@@ -12,6 +12,7 @@ from frugalsvm.calibration import PlattCalibration
 from frugalsvm.estimators.calibrated import is_calibrated
 from frugalsvm.estimators.labels import distinct_labels
 from frugalsvm.exceptions import UnknownValuesWarning, warn_caller
+from frugalsvm.pipelines.frames import check_names
 from frugalsvm.pipelines.learning import LearningPipeline, decision_values
 from frugalsvm.pipelines.one_row import row_path_for
 from frugalsvm.pipelines.rows import LabeledRows, check_lengths, matrix_of, part_of, split_input, stacked
@@ -159,10 +160,20 @@ class PredictingPipeline(LearningPipeline):
 
     # --- single rows -----------------------------------------------------------------------------------------
 
+    def _row_of(self, x):
+        """A row as it was passed; one with names of its own, a series, as an array in the order of the features."""
+        if x.__class__ is np.ndarray or not hasattr(x, "reindex"):
+            return x
+        names = getattr(self, "feature_names_in_", None)
+        if names is not None and not np.array_equal(x.index, names):
+            check_names(map(str, x.index), names)
+            x = x[names]
+        return x.to_numpy()
+
     def _batch_of(self, x):
         """One row as a batch."""
         if self.encoder is None:
-            return np.asarray(x)[None]
+            return np.asarray(self._row_of(x))[None]
         numbers, columns = x
         return None if numbers is None else np.asarray(numbers)[None], {name: [text] for name, text in columns.items()}
 
@@ -179,13 +190,13 @@ class PredictingPipeline(LearningPipeline):
 
     def _row_scores(self, x):
         """Decision values of one row by the fast way; None if there is none, or if the row is a bad one."""
-        path = self._row_path()
+        path, x = self._row_path(), self._row_of(x)
         return None if path is None else path.scores(x)
 
     @shared
     def predict_one_row(self, x):
         """Predicted class, or value, of one row: the same as `predict`, many times faster for budgeted ones."""
-        path = self._row_path()
+        path, x = self._row_path(), self._row_of(x)
         scores = None if path is None else path.scores(x)
         if scores is None:
             answering = self._answering() if getattr(self, "_held", None) else self

@@ -12,6 +12,7 @@ from sklearn.utils import get_tags
 from frugalsvm._locks import ThreadSafe
 from frugalsvm.compiling.threads import Threads, thread_count
 from frugalsvm.estimators.constraints import check_choice, check_count
+from frugalsvm.estimators.validation import rows_that_count
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.pipelines.drift import ACTIONS, check_detector, check_on_drift
 from frugalsvm.pipelines.encoder import joined
@@ -165,17 +166,18 @@ class PreparingPipeline(_Shortcuts, BaseEstimator):
 
         These may differ from what they are in predictions: means of the target are those of other rows.
         """
+        known = rows_that_count(rows.X, rows.weights)
         fills = self.impute is not None and rows.X.shape[1]
-        self.filler_ = self._new_filler().fit(rows.X) if fills else None
+        self.filler_ = self._new_filler().fit(known) if fills else None
         self.encoder_ = None if self.encoder is None else clone(self.encoder)
         if self.encoder_ is not None:
             rows = rows._replace(columns=self._encoded_to_learn(self.encoder_, rows))
         scales = self.scale and rows.X.shape[1]
-        self.scaler_ = new_scaler(self.scale).fit(self._filled(rows.X)).freeze() if scales else None
+        self.scaler_ = new_scaler(self.scale).fit(self._filled(known)).freeze() if scales else None
         self.feature_map_ = None
         if self.feature_map is not None:
-            X = self._prepared(self._filled(rows.X), rows.columns)
-            self.feature_map_ = fitted_map(self.feature_map, X, rows.y, may_shrink=is_preview)
+            X, y = (rows_that_count(each, rows.weights) for each in (self._prepared(rows.X, rows.columns), rows.y))
+            self.feature_map_ = fitted_map(self.feature_map, X, y, may_shrink=is_preview)
         return rows
 
     def _encoded_to_learn(self, encoder, rows):
@@ -222,6 +224,14 @@ class PreparingPipeline(_Shortcuts, BaseEstimator):
             if hasattr(self, attribute):
                 return getattr(self, attribute).tolist()
         return [f"feature {k}" for k in range(self.n_features_in_)]
+
+    def names_of_features(self, numbers: Sequence[str]) -> list[str]:
+        """What the features of the estimator are called, given names of the columns of numbers: one for each, whether
+        it is missing, and those of columns of text."""
+        names = list(map(str, numbers))
+        if self.indicates:
+            names += [f"{names[k]} is missing" for k in self.filler_.indicated_]
+        return names if self.encoder_ is None else names + self.encoder_.feature_names()
 
     def _filled(self, X):
         """The rows with values for those that are missing; pipelines that were saved before cannot fill them."""

@@ -28,6 +28,7 @@ from frugalsvm.pipelines.watching import WatchesRanges, new_watch, watch_of_all
 METHODS = ("robust", "symmetric", "standard")
 ROWS_AT_A_TIME = 2**14  # rows that are scaled at a time in float64: no large temporary arrays
 _ROBUST = ("median_", "scale_", "limit_", "constant_")
+_NEXT_TO_NOTHING = 1e-30  # scales; its square is 0 in float32, and not a subnormal number
 _FITTED = (*_ROBUST, "mean_", "var_", "n_seen_", "centres_", "frozen_")
 
 
@@ -322,6 +323,11 @@ class StreamingScaler(WatchesRanges, OneToOneFeatureMixin, TransformerMixin, Thr
         made._watch = None
         made._publish(symmetric_statistics(X, self.statistics))
         return made
+
+    def hold_constant(self):
+        """Leave features that were constant where they were, whatever comes: nothing was learned of other values."""
+        if self.limit_ is not None:
+            self.limit_ = np.where(self.constant_, _NEXT_TO_NOTHING, self.limit_)
 
     # --- scaling -------------------------------------------------------------------------------------------
 

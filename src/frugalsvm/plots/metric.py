@@ -93,8 +93,8 @@ class MetricDisplay:
         Parameters
         ----------
         estimator : estimator
-            Fitted with a metric; a `StreamPipeline`, a scikit-learn pipeline or a search that has one inside, too. Its
-            features are those that the estimator inside is given.
+            Fitted with a metric; `AutoSVC`, a `StreamPipeline`, a scikit-learn pipeline or a search with one inside
+            will do. Its features are those that the estimator inside is given.
         kind, n_features, n_directions, ax, **kwargs
             For `plot`.
         feature_names : sequence of str, default=None
@@ -107,6 +107,7 @@ class MetricDisplay:
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(estimator)
+        estimator = getattr(estimator, "pipeline_", estimator)  # that of `AutoSVC` or `AutoSVR`
         model = model_inside(estimator)
         metric = getattr(model, "metric_", None)
         if metric is None:
@@ -232,8 +233,10 @@ def _names_inside(estimator):
         return _names_behind_steps(estimator)
     if hasattr(estimator, "best_estimator_"):
         return _names_inside(estimator.best_estimator_)
-    if isinstance(estimator, StreamPipeline) and (estimator.encoder_, estimator.feature_map_) != (None, None):
-        return None  # its columns become others
+    if isinstance(estimator, StreamPipeline):
+        known = getattr(estimator, "feature_names_in_", getattr(estimator, "number_names_", None))
+        names = [] if known is None or estimator.feature_map_ is not None else estimator.names_of_features(known)
+        return names if len(names) == estimator.estimator_.n_features_in_ else None  # hashed columns have no names
     return getattr(estimator, "feature_names_in_", None)
 
 

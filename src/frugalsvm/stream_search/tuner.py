@@ -18,7 +18,7 @@ from frugalsvm.estimators.bsgd import BSGDClassifier
 from frugalsvm.estimators.constraints import check_count
 from frugalsvm.estimators.labels import classes_in, column_of, distinct_labels
 from frugalsvm.estimators.unchanged import LONG_BATCH, unchanged_on_error, undone_on_error
-from frugalsvm.estimators.validation import validated_rows
+from frugalsvm.estimators.validation import rows_that_count, validated_rows
 from frugalsvm.stream_search.candidates import candidates_for, check_candidates
 from frugalsvm.stream_search.judging import Batch, steps_of, teach
 from frugalsvm.stream_search.saved import TUNER
@@ -210,7 +210,8 @@ class StreamTuner(ClassifierMixin, ThreadSafe, BaseEstimator):
 
     def _begin(self, X, y, weights, classes):
         """Make the candidates, and have them learn their first rows."""
-        self._racers, self._params = candidates_for(self.estimator, self.param_grid, X, y, classes)
+        known = [rows_that_count(each, weights) for each in (X, y)]
+        self._racers, self._params = candidates_for(self.estimator, self.param_grid, *known, classes)
         self._race = begun(len(self._racers), len(y), self.min_rows)
         with blas_threads(None):  # one for each: candidates would change the number for one another
             threads = Threads(thread_count(self.n_jobs))
