@@ -40,6 +40,11 @@ class Examined(NamedTuple):
     batches: Iterator  # all of them, with the first
     notes: list[Sentence]
     warnings: list[Sentence]
+    words: tuple[str, ...] = ()  # columns of text that are different in almost every row, and were kept
+
+    def without_text(self, names: Container[str]) -> "Examined":
+        """The same data, with columns of text described as of no use."""
+        return self._replace(data=self.data._replace(columns=described(self.schema, names)))
 
     @property
     def name(self) -> str:
@@ -68,8 +73,13 @@ class Examined(NamedTuple):
         return "" if n_rows < FIRST_ROWS else f" first {n_rows:,} rows"
 
 
-def examine(data: DataOptions, opening: Callable[[DataOptions], Opened] = open_data) -> Examined:
-    """Open data and look at its first rows; a file that is sorted by label is opened again, to be shuffled."""
+def examine(
+    data: DataOptions, opening: Callable[[DataOptions], Opened] = open_data, *, reads_words: bool = False
+) -> Examined:
+    """Open data and look at its first rows; a file that is sorted by label is opened again, to be shuffled.
+
+    Text that is different in almost every row is left out, but for an estimator that ``reads_words``.
+    """
     opened = opening(data)
     first, batches = peeked(opened.batches, FIRST_ROWS)
     if not first:
@@ -87,8 +97,13 @@ def examine(data: DataOptions, opening: Callable[[DataOptions], Opened] = open_d
             warnings.append(sentence)
             opened.order.is_reported = True
     schema = opened.stream.schema
+    words: tuple[str, ...] = ()
     if schema is not None:
         unused = _unused_columns(data, first)
+        if reads_words:
+            words = tuple(unused)
+            notes += _read_notes(unused)
+            unused = {}
         notes += left_out_notes(unused)
         data = data._replace(columns=described(schema, unused))
         if unused:
@@ -97,7 +112,7 @@ def examine(data: DataOptions, opening: Callable[[DataOptions], Opened] = open_d
                 raise StreamError(Sentence(f"{words}: {last.words}", f"{last.about}.", **last.values))
             first = [_without(batch, unused) for batch in first]
             batches = (_without(batch, unused) for batch in batches)
-    return Examined(data, opened, first, batches, notes, warnings)
+    return Examined(data, opened, first, batches, notes, warnings, words)
 
 
 def _ordered(data: DataOptions, opened: Opened, first: list) -> tuple[DataOptions, Sentence | None]:
@@ -139,6 +154,14 @@ def left_out_notes(unused: dict[str, str]) -> list[Sentence]:
     return [
         Sentence(f"column {name!r} has {what}: it is left out", " ({categorical} keeps it)", categorical=name)
         for name, what in unused.items()
+    ]
+
+
+def _read_notes(words: dict[str, str]) -> list[Sentence]:
+    about = " ({categorical} takes whole texts)"
+    return [
+        Sentence(f"column {name!r} has {what}: it is read by its words", about, categorical=name)
+        for name, what in words.items()
     ]
 
 

@@ -1,0 +1,64 @@
+"""Text that is different in almost every row, such as names, tickets and remarks: which frequent words each has.
+
+A word is a run of letters or of digits, in lower case: "C85" has "c" and "85", "Mr. Brown" has "mr" and "brown". A text
+that is missing has the word "", which is in no other.
+"""
+
+import re
+from collections import Counter
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+
+from frugalsvm.pipelines.coded import CodedText
+from frugalsvm.pipelines.target_means import normalized
+
+__all__ = ["frequent_words", "indicators_of_words", "words_tell"]
+
+_WORD = re.compile(r"[^\W\d_]+|\d+")
+_MOST_WORDS, _LEAST_ROWS = 20, 10  # of a column; of a word
+_MOST_TEXTS = 100_000  # of which words are counted: those of all texts may be more than there is memory for
+_BEYOND_CHANCE = 3.0  # standard deviations of what words explain by chance
+
+
+def frequent_words(column: CodedText, weights: NDArray | None = None) -> NDArray:
+    """The words that most rows have, sorted; none that is in all rows, or in less than ten."""
+    weights = np.ones(len(column.codes)) if weights is None else normalized(weights)
+    sizes = np.bincount(column.codes, weights, len(column.text))
+    some = np.argsort(-sizes, kind="stable")[:_MOST_TEXTS]
+    counts: Counter[str] = Counter()
+    for place in some.tolist():
+        counts.update(dict.fromkeys(_words_of(column, place), sizes[place]))
+    total = sizes[some].sum()
+    found = [word for word, size in counts.items() if _LEAST_ROWS <= size < (1.0 - 1e-9) * total]
+    return np.array(sorted(sorted(found, key=lambda word: (-counts[word], word))[:_MOST_WORDS]), "U")
+
+
+def indicators_of_words(column: CodedText, words: NDArray) -> csr_matrix:
+    """For each row a feature for each of some words: 1 if the text has it."""
+    places = {word: place for place, word in enumerate(words.tolist())}
+    found = [[places[w] for w in _words_of(column, k) if w in places] for k in range(len(column.text))]
+    indptr = np.cumsum([0, *map(len, found)])
+    indices = np.fromiter(chain.from_iterable(found), np.int32, indptr[-1])
+    each = csr_matrix((np.ones(len(indices), np.float32), indices, indptr), (len(found), len(words)))
+    return each[column.codes]
+
+
+def _words_of(column: CodedText, place: int) -> set[str]:
+    return set(_WORD.findall(column.text[place].casefold())) if column.present[place] else {""}
+
+
+def words_tell(indicators: csr_matrix, targets: NDArray, weights: NDArray) -> bool:
+    """Whether a least-squares fit to indicators of words explains more of a target than it would by chance."""
+    weights = normalized(weights)
+    n_rows = weights.sum() ** 2 / (weights**2).sum()  # as many as count
+    root = np.sqrt(weights / weights.sum())[:, None]
+    features, targets = (
+        root * (each - np.average(each, axis=0, weights=weights)) for each in (indicators.toarray(), targets)
+    )
+    fitted, _, rank, _ = np.linalg.lstsq(features, targets, rcond=None)
+    total = (targets**2).sum(axis=0)
+    explained = np.divide(((features @ fitted) ** 2).sum(axis=0), total, out=np.zeros_like(total), where=total > 0)
+    return bool((n_rows * explained > rank + _BEYOND_CHANCE * np.sqrt(2.0 * rank)).any())
