@@ -62,9 +62,9 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
     standardized. `fit_transform` gives each row means of other rows (five folds), so that no row sees its own target:
     a machine that is to learn must learn these. `transform` is for new rows.
 
-    Words are runs of letters or of digits, in lower case: "C85" has "c" and "85". Each of the 20 words that most rows
-    have, if ten of them do, is a feature, and so is that a text is missing. With "target" a column has none whose words
-    tell no more about the target than they would by chance.
+    Words are runs of letters or of digits, in lower case: "C85" has "c" and "85". Each of the words that most rows have
+    is a feature, if five rows do: 80 at most, and 20 where there are more than 10,000 rows. Whether a text is missing
+    counts as a word. With "target" a column has no feature if its words tell no more about the target than by chance.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Text that is different in almost every row, such as names, tickets and remarks: which frequent words each has.
 
 A word is a run of letters or of digits, in lower case: "C85" has "c" and "85", "Mr. Brown" has "mr" and "brown". A text
-that is missing has the word "", which is in no other.
+that is missing, or has no such word, has the word "".
 """
 
 import re
@@ -18,13 +18,15 @@ from frugalsvm.pipelines.target_means import normalized
 __all__ = ["frequent_words", "indicators_of_words", "words_tell"]
 
 _WORD = re.compile(r"[^\W\d_]+|\d+")
-_MOST_WORDS, _LEAST_ROWS = 20, 10  # of a column; of a word
+_LEAST_ROWS = 5  # of a word
+_FEW_ROWS, _MOST_OF_FEW_ROWS, _MOST = 10_000, 80, 20  # words of a column: features take time and memory for each row
 _MOST_TEXTS = 100_000  # of which words are counted: those of all texts may be more than there is memory for
+_MOST_ROWS, _LEADING = 100_000, 10  # by which words are judged; most frequent words, which may tell what few do
 _BEYOND_CHANCE = 3.0  # standard deviations of what words explain by chance
 
 
 def frequent_words(column: CodedText, weights: NDArray | None = None) -> NDArray:
-    """The words that most rows have, sorted; none that is in all rows, or in less than ten."""
+    """The words that most rows have, sorted; none that is in all rows, or in less than five."""
     weights = np.ones(len(column.codes)) if weights is None else normalized(weights)
     sizes = np.bincount(column.codes, weights, len(column.text))
     some = np.argsort(-sizes, kind="stable")[:_MOST_TEXTS]
@@ -33,7 +35,8 @@ def frequent_words(column: CodedText, weights: NDArray | None = None) -> NDArray
         counts.update(dict.fromkeys(_words_of(column, place), sizes[place]))
     total = sizes[some].sum()
     found = [word for word, size in counts.items() if _LEAST_ROWS <= size < (1.0 - 1e-9) * total]
-    return np.array(sorted(sorted(found, key=lambda word: (-counts[word], word))[:_MOST_WORDS]), "U")
+    most = _MOST_OF_FEW_ROWS if len(column.codes) <= _FEW_ROWS else _MOST
+    return np.array(sorted(sorted(found, key=lambda word: (-counts[word], word))[:most]), "U")
 
 
 def indicators_of_words(column: CodedText, words: NDArray) -> csr_matrix:
@@ -47,18 +50,24 @@ def indicators_of_words(column: CodedText, words: NDArray) -> csr_matrix:
 
 
 def _words_of(column: CodedText, place: int) -> set[str]:
-    return set(_WORD.findall(column.text[place].casefold())) if column.present[place] else {""}
+    return set(_WORD.findall(column.text[place].casefold())) or {""}  # missing texts are empty here
 
 
 def words_tell(indicators: csr_matrix, targets: NDArray, weights: NDArray) -> bool:
-    """Whether a least-squares fit to indicators of words explains more of a target than it would by chance."""
+    """Whether a fit to all words of a column, or to the most frequent ones, explains more than it would by chance."""
+    some = slice(None, None, -(-len(targets) // _MOST_ROWS))
+    features, targets, weights = indicators[some].toarray(), targets[some], weights[some]
+    leading = np.argsort(-(weights @ features), kind="stable")[:_LEADING]
+    return any(_explains(X, targets, weights) for X in (features[:, leading], features))
+
+
+def _explains(features, targets, weights):
+    """By least squares: the share that is explained, times the rows, is about the number of features by chance."""
     weights = normalized(weights)
     n_rows = weights.sum() ** 2 / (weights**2).sum()  # as many as count
-    root = np.sqrt(weights / weights.sum())[:, None]
-    features, targets = (
-        root * (each - np.average(each, axis=0, weights=weights)) for each in (indicators.toarray(), targets)
-    )
+    root = np.sqrt(weights)[:, None]
+    features, targets = (root * (each - np.average(each, axis=0, weights=weights)) for each in (features, targets))
     fitted, _, rank, _ = np.linalg.lstsq(features, targets, rcond=None)
     total = (targets**2).sum(axis=0)
     explained = np.divide(((features @ fitted) ** 2).sum(axis=0), total, out=np.zeros_like(total), where=total > 0)
-    return bool((n_rows * explained > rank + _BEYOND_CHANCE * np.sqrt(2.0 * rank)).any())
+    return (n_rows * explained > rank + _BEYOND_CHANCE * np.sqrt(2.0 * rank)).any()
