@@ -98,6 +98,11 @@ def test_one_word_among_many_may_tell():
     assert {"dr", "mr"} < set(words)
 
 
+def test_a_long_text_among_short_ones_takes_no_memory_for_the_others():
+    texts = ["long " * 10**6, *(f"short {k}" for k in range(2000))]  # 40 GB, were all as long
+    assert ColumnEncoder(words=["c"]).fit({"c": texts}).transform({"c": texts[:2]}).toarray().tolist() == [[0.0], [1.0]]
+
+
 def test_many_rows_have_fewer_words():
     texts = [f"a{'bcdefghijk'[k % 10]} a{'lmnopqrstuvwxyzbcde'[k % 19]} {k % 40}" for k in range(10_001)]
     assert len(frequent_words(coded_text(texts))) == 20

@@ -139,7 +139,7 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
         if not columns:
             raise ValueError("There are no columns of text to encode.")
         self.names_ = sorted(columns)
-        found = [coded_text(columns[name]) for name in self.names_]
+        found = [self._coded(name, columns) for name in self.names_]
         self.complete_ = [name for name, column in zip(self.names_, found, strict=True) if column.present.all()]
         self.categories_ = []
         weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)
@@ -165,6 +165,9 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
     def _has_words(self, name) -> bool:
         """Whether a column is read by its words."""
         return name in self.words
+
+    def _coded(self, name, columns) -> CodedText:
+        return coded_text(columns[name], object if self._has_words(name) else "U")
 
     def _keep_words_that_tell(self, found, targets, weights):
         for index, (name, column) in enumerate(zip(self.names_, found, strict=True)):
@@ -248,7 +251,7 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
         columns = columns_of(columns)
         if sorted(columns) != self.names_:
             raise ValueError(f"The columns of text are {sorted(columns)}, but the encoder knows {self.names_}.")
-        return self._features([(coded_text(columns[name]), None) for name in self.names_])
+        return self._features([(self._coded(name, columns), None) for name in self.names_])
 
     def _features(self, found):
         if self.method == "hash":
@@ -274,7 +277,7 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
     def note_surprises(self, columns: dict[str, Any], surprises: Surprises) -> None:
         """Count what `fit` has not seen: other categories, and values that are missing where there were none."""
         for index, name in enumerate(self.names_):
-            column = coded_text(columns[name])
+            column = self._coded(name, columns)
             counts = np.bincount(column.codes, minlength=len(column.text))
             if self.method != "hash" and not self._has_words(name):
                 unknown = column.present & ~np.isin(column.text, self.categories_[index])

@@ -20,8 +20,8 @@ __all__ = ["frequent_words", "indicators_of_words", "words_tell"]
 _WORD = re.compile(r"[^\W\d_]+|\d+")
 _LEAST_ROWS = 5  # of a word
 _FEW_ROWS, _MOST_OF_FEW_ROWS, _MOST = 10_000, 80, 20  # words of a column: features take time and memory for each row
-_MOST_TEXTS = 100_000  # of which words are counted: those of all texts may be more than there is memory for
-_MOST_ROWS, _LEADING = 100_000, 10  # by which words are judged; most frequent words, which may tell what few do
+_MOST_TEXTS = 100_000  # of which words are counted and judged: those of all may be more than there is memory for
+_LEADING = 10  # most frequent words, which are also judged without the others
 _BEYOND_CHANCE = 3.0  # standard deviations of what words explain by chance
 
 
@@ -29,7 +29,7 @@ def frequent_words(column: CodedText, weights: NDArray | None = None) -> NDArray
     """The words that most rows have, sorted; none that is in all rows, or in less than five."""
     weights = np.ones(len(column.codes)) if weights is None else normalized(weights)
     sizes = np.bincount(column.codes, weights, len(column.text))
-    some = np.argsort(-sizes, kind="stable")[:_MOST_TEXTS]
+    some = np.arange(len(sizes))[_some_of(len(sizes))]
     counts: Counter[str] = Counter()
     for place in some.tolist():
         counts.update(dict.fromkeys(_words_of(column, place), sizes[place]))
@@ -46,7 +46,13 @@ def indicators_of_words(column: CodedText, words: NDArray) -> csr_matrix:
     indptr = np.cumsum([0, *map(len, found)])
     indices = np.fromiter(chain.from_iterable(found), np.int32, indptr[-1])
     each = csr_matrix((np.ones(len(indices), np.float32), indices, indptr), (len(found), len(words)))
+    each.sort_indices()  # sets have no order
     return each[column.codes]
+
+
+def _some_of(n_texts: int) -> slice:
+    """Some texts from the first to the last: all that there is memory for."""
+    return slice(None, None, max(1, -(-n_texts // _MOST_TEXTS)))
 
 
 def _words_of(column: CodedText, place: int) -> set[str]:
@@ -55,7 +61,7 @@ def _words_of(column: CodedText, place: int) -> set[str]:
 
 def words_tell(indicators: csr_matrix, targets: NDArray, weights: NDArray) -> bool:
     """Whether a fit to all words of a column, or to the most frequent ones, explains more than it would by chance."""
-    some = slice(None, None, -(-len(targets) // _MOST_ROWS))
+    some = _some_of(len(targets))
     features, targets, weights = indicators[some].toarray(), targets[some], weights[some]
     leading = np.argsort(-(weights @ features), kind="stable")[:_LEADING]
     return any(_explains(X, targets, weights) for X in (features[:, leading], features))
