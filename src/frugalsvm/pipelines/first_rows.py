@@ -97,11 +97,11 @@ def examine(
             warnings.append(sentence)
             opened.order.is_reported = True
     schema = opened.stream.schema
-    words: tuple[str, ...] = ()
+    read: tuple[str, ...] = ()
     if schema is not None:
         unused = _unused_columns(data, first)
         if reads_words:
-            words = tuple(unused)
+            read = tuple(unused)
             notes += _read_notes(unused)
             unused = {}
         notes += left_out_notes(unused)
@@ -112,7 +112,7 @@ def examine(
                 raise StreamError(Sentence(f"{words}: {last.words}", f"{last.about}.", **last.values))
             first = [_without(batch, unused) for batch in first]
             batches = (_without(batch, unused) for batch in batches)
-    return Examined(data, opened, first, batches, notes, warnings, words)
+    return Examined(data, opened, first, batches, notes, warnings, read)
 
 
 def _ordered(data: DataOptions, opened: Opened, first: list) -> tuple[DataOptions, Sentence | None]:
