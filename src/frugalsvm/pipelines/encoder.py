@@ -63,8 +63,8 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
     a machine that is to learn must learn these. `transform` is for new rows.
 
     Words are runs of letters or of digits, in lower case: "C85" has "c" and "85". Each of the words that most rows have
-    is a feature, if five rows do: 80 at most, and 20 where there are more than 10,000 rows. Whether a text is missing
-    counts as a word. With "target" a column has no feature if its words tell no more about the target than by chance.
+    is a feature, if five rows and 2 % of all do: 80 at most, and 20 where there are more than 10,000 rows. That a text
+    is missing counts as a word. With "target" a column has no feature if its words tell no more than by chance.
 
     Examples
     --------

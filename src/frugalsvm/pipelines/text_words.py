@@ -18,7 +18,7 @@ from frugalsvm.pipelines.target_means import normalized
 __all__ = ["frequent_words", "indicators_of_words", "words_tell"]
 
 _WORD = re.compile(r"[^\W\d_]+|\d+")
-_LEAST_ROWS = 5  # of a word
+_LEAST_ROWS, _LEAST_SHARE = 5, 0.02  # of a word: rarer ones made AutoSVC worse on titanic
 _FEW_ROWS, _MOST_OF_FEW_ROWS, _MOST = 10_000, 80, 20  # words of a column: features take time and memory for each row
 _MOST_TEXTS = 100_000  # of which words are counted and judged: those of all may be more than there is memory for
 _LEADING = 10  # most frequent words, which are also judged without the others
@@ -26,7 +26,7 @@ _BEYOND_CHANCE = 3.0  # standard deviations of what words explain by chance
 
 
 def frequent_words(column: CodedText, weights: NDArray | None = None) -> NDArray:
-    """The words that most rows have, sorted; none that is in all rows, or in less than five."""
+    """The words that most rows have, sorted; none that is in all rows, in less than five, or in less than 2 %."""
     weights = np.ones(len(column.codes)) if weights is None else normalized(weights)
     sizes = np.bincount(column.codes, weights, len(column.text))
     some = np.arange(len(sizes))[_some_of(len(sizes))]
@@ -34,9 +34,10 @@ def frequent_words(column: CodedText, weights: NDArray | None = None) -> NDArray
     for place in some.tolist():
         counts.update(dict.fromkeys(_words_of(column, place), sizes[place]))
     total = sizes[some].sum()
-    found = [word for word, size in counts.items() if _LEAST_ROWS <= size < (1.0 - 1e-9) * total]
-    most = _MOST_OF_FEW_ROWS if len(column.codes) <= _FEW_ROWS else _MOST
-    return np.array(sorted(sorted(found, key=lambda word: (-counts[word], word))[:most]), "U")
+    least, most = max(_LEAST_ROWS, (_LEAST_SHARE - 1e-9) * total), (1.0 - 1e-9) * total  # sums of weights are rounded
+    found = [word for word, size in counts.items() if least <= size < most]
+    n_kept = _MOST_OF_FEW_ROWS if len(column.codes) <= _FEW_ROWS else _MOST
+    return np.array(sorted(sorted(found, key=lambda word: (-counts[word], word))[:n_kept]), "U")
 
 
 def indicators_of_words(column: CodedText, words: NDArray) -> csr_matrix:
