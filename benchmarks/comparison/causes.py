@@ -62,6 +62,7 @@ def _numbers_only(X):
 CAUSES = {
     "titanic": (
         Way("AutoSVC", "auto"),
+        Way("AutoSVC without names, tickets and cabins", "auto", change=_without_names),
         Way(
             "AutoSVC, title, deck and prefix of the ticket in columns of their own", "auto", change=_with_parts_of_names
         ),

@@ -15,9 +15,9 @@ N = 400
 
 def prepared(X, y):
     """The layout of a table, and a pipeline that was prepared for it."""
-    layout = layout_of(X)
+    layout, words = layout_of(X)
     rows = as_input(X, layout)
-    pipeline = StreamPipeline(LocalSVC(), encoder=encoder_for(rows), impute=MissingValueFiller(indicator=True))
+    pipeline = StreamPipeline(LocalSVC(), encoder=encoder_for(rows, words), impute=MissingValueFiller(indicator=True))
     pipeline.prepare(rows, y)
     return layout, pipeline
 
@@ -52,15 +52,18 @@ def test_what_columns_are(table):
     assert layout.numbers == ("a", "one", "once", "id", "took")  # numbers that look like ids stay
     assert [name for name, _ in layout.dates] == ["day", "at", "night"]
     assert layout.shown_as() == {"day": "day", "at": "clock", "night": "clock"}
-    assert layout.text == ("town", "noise", "word", "nothing", "size")
-    assert layout.ignored == ("name",)
+    assert layout.text == ("town", "noise", "word", "nothing", "size", "name")
+    assert layout_of(table[0])[1] == ("name",)
+    left = layout.without(["name"])
+    assert left.text == ("town", "noise", "word", "nothing", "size")
+    assert left.ignored == ("name",)
 
 
 def test_nothing_is_dropped_in_silence(table):
     layout, pipeline = prepared(*table)
-    assert left_out(table[0], layout) == "Left out, with another text in almost every row: name."
+    words = "Left out, with another text in almost every row, and words that tell nothing: name."
+    assert left_out(table[0], pipeline.encoder_.silent_, ["name"]) == words
     assert notes_on(table[0], layout, pipeline) == [
-        left_out(table[0], layout),
         "Dates in day became days, months, weekdays, cycles of year and week.",
         "Clock times in at became parts of a day, cycles of day.",
         "Clock times in night became parts of a day, cycles of day.",
@@ -76,13 +79,13 @@ def test_arrays_have_features_without_names():
     X = np.random.default_rng(0).normal(size=(50, 3))
     X[:, 1] = 2.0
     layout, pipeline = prepared(X, X[:, 0] > 0)
-    assert left_out(X, layout) is None
+    assert left_out(X, (), ()) is None
     assert notes_on(X, layout, pipeline) == ["Without effect, with the same value in all rows: feature 1."]
 
 
 def test_new_rows_may_have_other_types(table):
     X, _ = table
-    layout = layout_of(X)
+    layout, _ = layout_of(X)
     first, _ = as_input(X, layout)
     clocks = X.assign(at=X["at"].astype(str), night=[str(datetime.time(k % 24)) for k in range(N)])
     np.testing.assert_allclose(as_input(clocks, layout)[0], first)
@@ -111,8 +114,8 @@ def test_numbers_written_in_another_way_are_named():
     pandas = pytest.importorskip("pandas")
     texts = [f"${k:,}.50" for k in range(1000, 1000 + N)]
     X = pandas.DataFrame({"a": np.arange(N), "price": texts, "name": [f"name {k}" for k in range(N)]})
-    words = left_out(X, layout_of(X))
-    assert words.startswith("Left out, with another text in almost every row: price, name. ")
+    words = left_out(X, ["name"], layout_of(X)[1])
+    assert words.startswith("Left out, with another text in almost every row, and words that tell nothing: name. ")
     assert "Some look like numbers that are written in another way: price ('$1,000.50')." in words
 
 

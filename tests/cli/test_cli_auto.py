@@ -59,7 +59,8 @@ def messy(folder):
 
 def test_a_messy_table_and_no_other_flag(messy, folder):
     output, trained = messy
-    assert "it is left out" in trained.stderr  # the names
+    assert "'name' has 240 different texts in 240 rows: it is read by its words (--categorical name" in trained.stderr
+    assert "Left out, with another text in almost every row, and words that tell nothing: name." in trained.stdout
     assert "predicting 'buys': 2 classes" in trained.stderr
     for words in ("What was tried", "Chosen: the", "of rows left out; always saying", "Missing values in 2 columns"):
         assert words in trained.stdout
@@ -257,3 +258,22 @@ def _raising(error):
         raise error
 
     return search
+
+
+def test_text_is_read_by_its_words(tmp_path):
+    """Titles of names tell the class; codes tell nothing, and need not be there later."""
+    rng, n = np.random.default_rng(0), 300
+    title, kept = rng.integers(3, size=n), tmp_path / "m.frugal"
+    names = [f"{'' if k % 50 == 0 else ['Mr', 'Mrs', 'Dr'][t] + ' Smith' + str(k)}" for k, t in enumerate(title)]
+    codes, age = [f"q{k:04d}z" for k in rng.permutation(n)], rng.normal(size=n).round(3)
+    data = write(tmp_path / "people.csv", "code,name,age,y", [codes, names, age, np.where(title == 1, "yes", "no")])
+    trained = invoke("train", data, "-o", kept, "--time-budget", "10s")
+    assert "column 'name' has 294 different texts in 294 rows: it is read by its words" in trained.stderr
+    assert "is read by its most frequent words: name." in trained.stdout
+    assert "words that tell nothing: code." in trained.stdout
+    assert json.loads(invoke("evaluate", kept, data, "--json").stdout)["accuracy"] > 0.97
+    without = write(tmp_path / "later.csv", "age,name", [age, names])
+    assert invoke("predict", kept, without).stdout == invoke("predict", kept, data).stdout
+    one = write(tmp_path / "one.csv", "age,name", [age[3:4], names[3:4]])
+    assert invoke("predict", kept, one).stdout.split() == invoke("predict", kept, data).stdout.split()[3:4]
+    assert "'name' is read by its words" in invoke("export", kept, "--to", "c", "-o", tmp_path / "c", code=3).stderr

@@ -29,7 +29,15 @@ from frugalsvm.auto.report import (
     row_of,
     view_words,
 )
-from frugalsvm.auto.tables import Layout, Way, as_input, encoder_for, layout_of, may_stay_unscaled
+from frugalsvm.auto.tables import (
+    Layout,
+    Way,
+    as_input,
+    encoder_for,
+    layout_of,
+    may_stay_unscaled,
+    without_text,
+)
 from frugalsvm.compiling.threads import Threads, all_cores_unless, thread_count
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
@@ -101,7 +109,7 @@ class AutoMachine(AutoParameters, ThreadSafe, BaseEstimator):
 
     # --- learning -------------------------------------------------------------------------------------------------
 
-    def fit(self, X, y, sample_weight=None, *, feature_names=None, callback=None):
+    def fit(self, X, y, sample_weight=None, *, feature_names=None, words=None, callback=None):
         """Choose a machine and fit it to all rows.
 
         Whatever ends this early, be it Ctrl-C, leaves the estimator as it was before. To end sooner with the best
@@ -111,12 +119,15 @@ class AutoMachine(AutoParameters, ThreadSafe, BaseEstimator):
         ----------
         X : array-like, sparse matrix, DataFrame, or pair of an array and a dict of columns of text
             A data frame of pandas or polars may have columns of categories, text and dates. All columns of a dict are
-            learned as categories.
+            learned as categories, but for those that ``words`` names.
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the examples; rows of weight 0 are ignored.
         feature_names : sequence of str, default=None
             Names of the columns of numbers for the report and for messages, where ``X`` has none.
+        words : sequence of str, default=None
+            Names of columns of text that are read by their words, such as titles; they are left out if these tell
+            nothing about ``y``. None is, of a data frame, text that is different in almost every row.
         callback : callable, default=None
             Called with a dict after each candidate: ``round``, ``rows`` (how they are seen), ``kernel``, ``gamma``,
             ``C``, ``score``, its name ``score_name``, ``seconds``. Before work that takes a while without candidates,
@@ -129,15 +140,15 @@ class AutoMachine(AutoParameters, ThreadSafe, BaseEstimator):
         with unchanged_on_error(self):
             self._check_params()
             callbacks = [each for each in (self._print if self.verbose else None, callback) if each is not None]
-            self._fit(X, y, sample_weight, feature_names, callbacks)
+            self._fit(X, y, sample_weight, feature_names, words, callbacks)
         return self
 
-    def _fit(self, X, y, sample_weight, feature_names, callbacks):
+    def _fit(self, X, y, sample_weight, feature_names, words, callbacks):
         for name in ("feature_names_in_", "n_features_in_"):
             self.__dict__.pop(name, None)
         random_state = check_random_state(self.random_state)
         clock = Clock(parsed_seconds("time_budget", self.time_budget))
-        ways, notes = self._ways(X, y, sample_weight, feature_names)
+        ways, notes = self._ways(X, y, sample_weight, feature_names, words)
         rows = ways[SCALED].given
         if len(rows.y) < _LEAST_ROWS:
             raise ValueError(f"{type(self).__name__} needs at least {_LEAST_ROWS} rows, but n_samples = {len(rows.y)}.")
@@ -195,15 +206,16 @@ class AutoMachine(AutoParameters, ThreadSafe, BaseEstimator):
 
     # --- rows -----------------------------------------------------------------------------------------------------
 
-    def _ways(self, X, y, sample_weight, feature_names) -> tuple[dict[str, Way], list[str]]:
+    def _ways(self, X, y, sample_weight, feature_names, words) -> tuple[dict[str, Way], list[str]]:
         """The rows in all views, and what there is to say about them."""
-        self._layout = layout_of(X)
-        table, X = X, as_input(X, self._layout)
-        if (words := left_out(table, self._layout)) is not None:
-            warn_caller(f"{words} To keep a column, convert it with astype('category').", UserWarning)
-        encoder = encoder_for(X)
-        way = self._way(StreamingScaler(clip=CLIP, soft_clip=True), encoder, X, y, sample_weight)
+        self._layout, unlike = layout_of(X)
+        unlike, table = unlike if words is None else words, X
+        way = self._first_way(as_input(X, self._layout), unlike, y, sample_weight)
         ways, pipeline = {SCALED: way}, way.pipeline
+        encoder = pipeline.encoder_
+        silent = [name for name in unlike if encoder is None or name not in encoder.names_]
+        if (told := left_out(table, silent, unlike)) is not None and self._layout is not None:
+            warn_caller(f"{told} To keep a column, convert it with astype('category').", UserWarning)
         names = feature_names if self._layout is None else self._layout.number_names
         if names is not None:
             if len(names) != pipeline.n_features_in_:
@@ -211,7 +223,7 @@ class AutoMachine(AutoParameters, ThreadSafe, BaseEstimator):
                 raise ParameterError("feature_names", names, expected)
             pipeline.number_names_ = np.array(names, object)
         self._name_features(pipeline)
-        notes = notes_on(table, self._layout, pipeline)
+        notes = [*([] if told is None else [told]), *notes_on(table, self._layout, pipeline)]
         if pipeline.indicates:
             n_missing = len(pipeline.filler_.indicated_)
             notes.append(
@@ -225,6 +237,19 @@ class AutoMachine(AutoParameters, ThreadSafe, BaseEstimator):
             if not np.array_equal(bent.pipeline.scaler_.limit_, pipeline.scaler_.limit_):
                 ways[SYMMETRIC] = bent
         return ways, notes
+
+    def _first_way(self, X, words, y, sample_weight):
+        """The rows scaled, without columns of text whose words tell nothing about the target."""
+        scaler = StreamingScaler(clip=CLIP, soft_clip=True)
+        way = self._way(scaler, encoder_for(X, words), X, y, sample_weight)
+        encoder = way.pipeline.encoder_
+        silent = [] if encoder is None else encoder.silent_
+        if not silent:
+            return way
+        if self._layout is not None:
+            self._layout = self._layout.without(silent)
+        X = without_text(X, silent)
+        return self._way(scaler, encoder_for(X, words), X, y, sample_weight)
 
     def _way(self, scale, encoder, X, y, sample_weight):
         impute = MissingValueFiller(indicator=True) if self.missing == "impute" else None

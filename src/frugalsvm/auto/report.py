@@ -5,7 +5,7 @@ Sentences say what became of columns, which have no effect, why a machine was ta
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import Any
 
@@ -196,16 +196,19 @@ _LOOKED_AT = 1000  # rows that tell how a column is written: texts that are all 
 _MANY = 0.5  # share of numbers among distinct values, from which a column of text was perhaps meant to have numbers
 
 
-def left_out(X: Any, layout: Layout | None) -> str | None:
-    """Which columns are not learned from at all; None if all are."""
-    if layout is None or not layout.ignored:
+def left_out(X: Any, silent: Sequence[str], words: Sequence[str]) -> str | None:
+    """Which columns are not learned from at all, and which of those read by their words are perhaps numbers."""
+    if not words:
         return None
-    words = f"Left out, with another text in almost every row: {_listed(layout.ignored)}."
-    examples = {name: odd for name, values in _columns_of(X, layout.ignored) if (odd := _odd_number(values))}
+    sentences = []
+    if silent:
+        what = "with another text in almost every row, and words that tell nothing"
+        sentences.append(f"Left out, {what}: {_listed(silent)}.")
+    examples = {name: odd for name, values in _columns_of(X, words) if (odd := _odd_number(values))}
     if examples:
         shown = ", ".join(f"{name} ({value!r})" for name, value in list(examples.items())[:_LISTED])
-        words += f" Some look like numbers that are written in another way: {shown}. Convert these to numbers."
-    return words
+        sentences.append(f"Some look like numbers that are written in another way: {shown}. Convert these to numbers.")
+    return " ".join(sentences) or None
 
 
 def _odd_number(values: Any) -> str | None:
@@ -217,14 +220,14 @@ def _odd_number(values: Any) -> str | None:
 
 def notes_on(X: Any, layout: Layout | None, pipeline: StreamPipeline) -> list[str]:
     """Sentences about the columns of ``X``, for which a pipeline was prepared."""
-    notes = [left_out(X, layout), *([] if layout is None else _date_notes(layout)), *_text_notes(X, layout, pipeline)]
+    notes = [*([] if layout is None else _date_notes(layout)), *_text_notes(X, layout, pipeline)]
     same, gaps = _constant_numbers(layout, pipeline)
     same += _constant_text(pipeline)
     if same:
         notes.append(f"Without effect, with the same value in all rows: {_listed(same)}.")
     if gaps:
         notes.append(f"Only whether a value is missing counts, as all others are the same: {_listed(gaps)}.")
-    return [note for note in notes if note]
+    return notes
 
 
 def _date_notes(layout: Layout) -> Iterator[str]:
@@ -242,7 +245,10 @@ def _text_notes(X: Any, layout: Layout | None, pipeline: StreamPipeline) -> Iter
         yield f"Text of many values became means of the target, for each row those of other rows: {_listed(telling)}."
     if silent:
         yield f"Without effect, as means of the target by their many values tell nothing about it: {_listed(silent)}."
-    mixed = [name for name, values in _texts(X, layout) if _is_mixed(values)]
+    words = [] if encoder is None else [n for n in encoder.names_ if n in encoder.words and n not in encoder.silent_]
+    if words:
+        yield f"Text that is different in almost every row is read by its most frequent words: {_listed(words)}."
+    mixed = [name for name, values in _texts(X, layout) if name not in words and _is_mixed(values)]
     if mixed:
         yield (
             f"Taken as text, with numbers among other values: {_listed(mixed)}. To learn numbers, leave the other "
@@ -252,14 +258,15 @@ def _text_notes(X: Any, layout: Layout | None, pipeline: StreamPipeline) -> Iter
 
 def _texts(X: Any, layout: Layout | None) -> Iterator[tuple[str, Any]]:
     """Columns of text by name."""
-    if layout is None:
-        yield from X[1].items() if is_pair(X) else ()
-        return
-    yield from _columns_of(X, layout.text)
+    if layout is not None or is_pair(X):
+        yield from _columns_of(X, X[1] if layout is None else layout.text)
 
 
 def _columns_of(X: Any, names: Iterable[str]) -> Iterator[tuple[str, Any]]:
-    """Columns of a frame by name, without those that somebody has declared to be categories."""
+    """Columns of text by name, without those of a frame that somebody has declared to be categories."""
+    if is_pair(X):
+        yield from ((name, X[1][name]) for name in names)
+        return
     labels = {str(label): label for label in X.columns}  # which need not be text in pandas
     for name in names:
         column = X[labels[name]]
@@ -290,7 +297,8 @@ def _constant_text(pipeline: StreamPipeline) -> list[str]:
     if encoder is None:
         return []
     pairs = zip(encoder.names_, encoder.categories_, strict=True)
-    return [name for name, known in pairs if len(known) + (name not in encoder.complete_) < 2]
+    few = [name for name, known in pairs if len(known) + (name not in encoder.complete_) < 2]
+    return [name for name in few if name not in encoder.words]
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -3,7 +3,7 @@
 From these to rows, in one way or another (`Way`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,6 +36,7 @@ __all__ = [
     "layout_of",
     "may_stay_unscaled",
     "number_names",
+    "without_text",
 ]
 
 _TYPICAL_ROWS, _TYPICAL_BYTES = 100, 2**18  # that are kept for explanations
@@ -59,7 +60,7 @@ class Layout(NamedTuple):
 
     names: tuple[str, ...]  # of all columns
     text: tuple[str, ...]  # those that are encoded
-    ignored: tuple[str, ...]  # text that is different in almost every row
+    ignored: tuple[str, ...]  # text that is different in almost every row, and has no words that tell something
     numbers: tuple[str, ...] | None  # those that are numbers, in the order of the matrix; None: by their types
     dates: tuple[tuple[str, str], ...]  # names and kinds of those whose features come after the numbers
 
@@ -70,6 +71,10 @@ class Layout(NamedTuple):
         right = right and type(self.dates) is tuple and all(map(_is_date, self.dates))
         kinds = [*self.text, *self.ignored, *(self.numbers or ()), *(name for name, _ in self.dates)] if right else []
         return right and set(kinds) <= set(self.names) and (self.numbers is None or sorted(kinds) == sorted(self.names))
+
+    def without(self, names: Collection[str]) -> "Layout":
+        """The same, with some columns of text ignored."""
+        return self._replace(text=tuple(name for name in self.text if name not in names), ignored=tuple(names))
 
     @property
     def n_numbers(self) -> int | None:
@@ -110,36 +115,45 @@ def _is_date(value: Any) -> bool:
         return False
 
 
-def encoder_for(X: Any) -> ColumnEncoder | None:
-    """How the text of rows is encoded that a pipeline is to take; None where there is none."""
-    if not is_pair(X):
+def encoder_for(X: Any, words: Collection[str] = ()) -> ColumnEncoder | None:
+    """How the text of rows is encoded that a pipeline is to take, some by its words; None where there is none."""
+    if not is_pair(X) or not X[1]:
         return None
     n_rows = len(next(iter(X[1].values())))
-    return ColumnEncoder("target", cardinality_threshold=_ONE_HOT_OF_FEW_ROWS if n_rows <= _FEW_ROWS else _ONE_HOT)
+    most = _ONE_HOT_OF_FEW_ROWS if n_rows <= _FEW_ROWS else _ONE_HOT
+    return ColumnEncoder("target", cardinality_threshold=most, words=tuple(name for name in X[1] if name in words))
 
 
-def layout_of(X: Any) -> Layout | None:
-    """The layout of a frame that has more than numbers."""
+def without_text(X: Any, names: Sequence[str]) -> Any:
+    """Rows without some columns of text; numbers alone if no other text is left."""
+    numbers, text = X
+    left = {name: values for name, values in text.items() if name not in names}
+    if not left and (numbers is None or numbers.shape[1] == 0):
+        raise ValueError(
+            f"Every column has a different text in almost every row, such as {names[0]!r}, and their words tell "
+            "nothing: there are no features to learn from."
+        )
+    return (numbers, left) if left else numbers
+
+
+def layout_of(X: Any) -> tuple[Layout | None, tuple[str, ...]]:
+    """The layout of a frame that has more than numbers, and which text is different in almost every row."""
     if not is_frame(X):
-        return None
+        return None, ()
     if 0 in X.shape:
         raise ValueError(f"X has {X.shape[0]} rows and {X.shape[1]} columns: there is nothing to learn from.")
     numbers, others, _ = kinds_of(X)
     if not others:
-        return None
+        return None, ()
     check_names(map(str, X.columns), map(str, X.columns))
-    found: dict[str, list] = {"numbers": list(numbers), "dates": [], "text": [], "ignored": []}
+    found: dict[str, list] = {"numbers": list(numbers), "dates": [], "text": [], "words": []}
     columns = {str(name): X[name] for name in X.columns}
     for name in others or ():
         values, is_category = values_of(columns[name]), str(columns[name].dtype) == "category"
         kind, what = ("text", name) if is_category else _kind_of(name, values)
         found[kind].append(what)
-    if not (found["numbers"] or found["dates"] or found["text"]):
-        raise ValueError(
-            f"Every column has a different text in almost every row, such as {found['ignored'][0]!r}: there are no "
-            "features to learn from."
-        )
-    return Layout(tuple(columns), *(tuple(found[kind]) for kind in ("text", "ignored", "numbers", "dates")))
+    text = (*found["text"], *found["words"])
+    return Layout(tuple(columns), text, (), tuple(found["numbers"]), tuple(found["dates"])), tuple(found["words"])
 
 
 def _kind_of(name: str, values: np.ndarray) -> tuple[str, Any]:
@@ -157,7 +171,7 @@ def _kind_of(name: str, values: np.ndarray) -> tuple[str, Any]:
         order, days = dates
         return "dates", (name, date_column(days, order).kind)
     there = np.array([not is_nothing(value) for value in found.values])
-    return ("ignored" if tells_rows_apart(values[there[found.codes]]) else "text"), name
+    return ("words" if tells_rows_apart(values[there[found.codes]]) else "text"), name
 
 
 def _kind_of_durations(name: str, days: np.ndarray) -> tuple[str, Any]:

@@ -125,6 +125,7 @@ def to_c(
         sketch = plan.kind
     else:
         model, sketch = plain_model(estimator), "predictor"
+        model.refuse_words("C")
         n_bytes = (model.vectors.size + model.coefficients.size) * dtype.itemsize
         _check_size(len(model.vectors), model.n_features, n_bytes)
         if precision is not None:

@@ -136,6 +136,15 @@ class PlainModel(NamedTuple):
         mean, scale = mean + scale * inner_mean, scale * inner_scale
         return self._replace(mean=mean, scale=scale, bounds=bounds, room=room, filling=filling)
 
+    def refuse_words(self, what: str) -> None:
+        """Refuse an export to where text cannot be read by its words."""
+        names = () if self.encoder is None else [name for name in self.encoder.names_ if name in self.encoder.words]
+        if names:
+            raise ValueError(
+                f"Column {names[0]!r} is read by its words, which cannot be exported to {what}: leave the column out, "
+                "or have whole texts as categories."
+            )
+
     def features(self, X) -> NDArray:
         """The features of rows, in float64: numbers, whether they are missing, and what the encoder makes of text."""
         X, columns = split_input(X, encodes=self.encoder is not None)
@@ -146,7 +155,8 @@ class PlainModel(NamedTuple):
         if self.indicated is not None:
             parts.append(np.isnan(X[:, self.indicated]).astype(np.float64))
         if self.encoder is not None:
-            parts.append(self.encoder.transform(columns).toarray().astype(np.float64))
+            encoded = self.encoder.transform(columns)
+            parts.append((encoded.toarray() if issparse(encoded) else encoded).astype(np.float64))
         return X if len(parts) == 1 else np.hstack(parts)
 
     def scaled(self, X) -> NDArray:

@@ -79,6 +79,7 @@ def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None, *, dtype
     dtype = checked_dtype(dtype)
     model = plain_model(estimator)
     refuse_cells(model, "ONNX is", "use to_c, or frugalsvm.save")
+    model.refuse_words("ONNX")
     warn_of_rounding(model, dtype)
     graph = _Graph(onnx, dtype)
     _write_scores(graph, model)

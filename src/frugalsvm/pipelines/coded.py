@@ -46,12 +46,12 @@ def coded(values: Any) -> Coded:
     return Coded(values[first], codes)
 
 
-def coded_text(values: Any) -> CodedText:
-    """The distinct texts of a column, and what is missing."""
+def coded_text(values: Any, dtype: Any = "U") -> CodedText:
+    """The distinct texts of a column, and what is missing; as objects where one may be much longer than others."""
     found = coded(values)
     present = np.array([not is_nothing(value) for value in found.values], dtype=bool)
     text = [str(value) if there else "" for value, there in zip(found.values, present, strict=True)]
-    return CodedText(np.array(text, "U"), present, found.codes)
+    return CodedText(np.array(text, dtype), present, found.codes)
 
 
 def tells_rows_apart(texts: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Columns of text as features: hashed, one feature for each category of the first rows, or means of the target."""
+"""Columns of text as features: hashed, one for each category or frequent word of first rows, or means of a target."""
 
 from typing import Any
 
@@ -8,11 +8,13 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.estimators.constraints import check_choice, check_count
+from frugalsvm.exceptions import ParameterError
 from frugalsvm.pipelines.coded import CodedText, coded_text
 from frugalsvm.pipelines.frames import columns_of
 from frugalsvm.pipelines.saved import ENCODER
 from frugalsvm.pipelines.surprises import Surprises
 from frugalsvm.pipelines.target_means import encoded_means, numbers_of
+from frugalsvm.pipelines.text_words import frequent_words, indicators_of_words, words_tell
 
 __all__ = ["ColumnEncoder", "joined", "joined_encoder"]
 
@@ -34,13 +36,16 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
     cardinality_threshold : int, default=30
         Number of categories up to which "target" makes a feature for each, as long as there are no more than 128 such
         features of all columns together.
+    words : sequence of str, default=()
+        Names of columns that are read by their words, if there are such: text that is different in almost every row.
+        Not with "hash".
 
     Attributes
     ----------
     names_ : list of str
         Names of the columns, sorted.
     categories_ : list of ndarray
-        For each column the categories seen, sorted; empty with "hash".
+        For each column the categories seen, or the words that have a feature, sorted; empty with "hash".
     means_ : list of ndarray
         With "target": for each column its features by category, those of missing values, and those of unknown ones;
         empty where there is a feature for each category.
@@ -56,6 +61,10 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
     Means of the target are shrunk towards the mean of all rows, the more the fewer rows a category has, and then
     standardized. `fit_transform` gives each row means of other rows (five folds), so that no row sees its own target:
     a machine that is to learn must learn these. `transform` is for new rows.
+
+    Words are runs of letters or of digits, in lower case: "C85" has "c" and "85". Each of the words that most rows have
+    is a feature, if five rows and 2 % of all do: 80 at most, and 20 where there are more than 10,000 rows. That a text
+    is missing counts as a word. With "target" a column has no feature if its words tell no more than by chance.
 
     Examples
     --------
@@ -73,10 +82,11 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
 
     _saved = ENCODER
 
-    def __init__(self, method="onehot", *, n_features=256, cardinality_threshold=30):
+    def __init__(self, method="onehot", *, n_features=256, cardinality_threshold=30, words=()):
         self.method = method
         self.n_features = n_features
         self.cardinality_threshold = cardinality_threshold
+        self.words = words
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -124,23 +134,48 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
         check_choice("method", self.method, METHODS)
         check_count("n_features", self.n_features)
         check_count("cardinality_threshold", self.cardinality_threshold, least=0)
+        self._check_words()
         columns = columns_of(columns)
         if not columns:
             raise ValueError("There are no columns of text to encode.")
         self.names_ = sorted(columns)
-        found = [coded_text(columns[name]) for name in self.names_]
+        found = [self._coded(name, columns) for name in self.names_]
         self.complete_ = [name for name, column in zip(self.names_, found, strict=True) if column.present.all()]
         self.categories_ = []
+        weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)
         if self.method != "hash":
-            self.categories_ = [np.unique(column.text[column.present]) for column in found]
+            self.categories_ = [
+                frequent_words(column, weights) if self._has_words(name) else np.unique(column.text[column.present])
+                for name, column in zip(self.names_, found, strict=True)
+            ]
         if self.method != "target":
             return [(column, None) for column in found]
         if y is None:
             raise ValueError("ColumnEncoder('target') requires y to be passed: it takes means of the target.")
-        return self._learn_means(found, numbers_of(y), sample_weight)
+        targets = numbers_of(y)
+        weights = np.ones(len(targets)) if weights is None else weights
+        self._keep_words_that_tell(found, targets, weights)
+        return self._learn_means(found, targets, weights)
 
-    def _learn_means(self, found, targets, sample_weight):
-        weights = np.ones(len(targets)) if sample_weight is None else np.asarray(sample_weight, np.float64)
+    def _check_words(self):
+        is_list = not isinstance(self.words, str) and all(isinstance(name, str) for name in self.words)
+        if not is_list or (len(self.words) and self.method == "hash"):
+            raise ParameterError("words", self.words, 'a list of names of columns, and none with method="hash"')
+
+    def _has_words(self, name) -> bool:
+        """Whether a column is read by its words."""
+        return name in self.words
+
+    def _coded(self, name, columns) -> CodedText:
+        return coded_text(columns[name], object if self._has_words(name) else "U")
+
+    def _keep_words_that_tell(self, found, targets, weights):
+        for index, (name, column) in enumerate(zip(self.names_, found, strict=True)):
+            words = self.categories_[index]
+            if self._has_words(name) and not words_tell(indicators_of_words(column, words), targets, weights):
+                self.categories_[index] = words[:0]
+
+    def _learn_means(self, found, targets, weights):
         hot = self._hot_columns()
         self.means_, learned = [], []
         for index, column in enumerate(found):
@@ -154,11 +189,18 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
 
     def _hot_columns(self) -> np.ndarray:
         """Which columns get a feature for each category: those of the fewest, as long as there is room."""
-        sizes = np.array(list(map(len, self.categories_)))
+        words = np.array([self._has_words(name) for name in self.names_])
+        sizes = np.where(words, 0, list(map(len, self.categories_)))
         order = np.argsort(sizes, kind="stable")
         is_hot = np.empty(len(sizes), bool)
         is_hot[order] = (sizes[order] <= self.cardinality_threshold) & (np.cumsum(sizes[order]) <= DENSE_WIDTH)
         return is_hot
+
+    @property
+    def silent_(self) -> list[str]:
+        """Names of columns without a feature, since their words are rare or tell nothing."""
+        pairs = zip(self.names_, self.categories_, strict=True) if self.words else ()
+        return [name for name, known in pairs if self._has_words(name) and not len(known)]
 
     @property
     def hot_categories_(self) -> list[np.ndarray]:
@@ -189,8 +231,9 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
         """Names of the features; none with "hash", where columns share them."""
         names: list[str] = []
         for name, known, width in zip(self.names_, self.hot_categories_, self.widths_, strict=False):
-            hot, n_means = [f"{name}={text}" for text in known], width - len(known)
-            names += hot + ([f"{name} (mean)"] if n_means == 1 else [f"{name} ({k + 1})" for k in range(n_means)])
+            own = _words_in_words(name, known) if self._has_words(name) else [f"{name}={text}" for text in known]
+            n_means = width - len(known)
+            names += own + ([f"{name} (mean)"] if n_means == 1 else [f"{name} ({k + 1})" for k in range(n_means)])
         return names
 
     def transform(self, columns: Any):
@@ -208,7 +251,7 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
         columns = columns_of(columns)
         if sorted(columns) != self.names_:
             raise ValueError(f"The columns of text are {sorted(columns)}, but the encoder knows {self.names_}.")
-        return self._features([(coded_text(columns[name]), None) for name in self.names_])
+        return self._features([(self._coded(name, columns), None) for name in self.names_])
 
     def _features(self, found):
         if self.method == "hash":
@@ -216,7 +259,7 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
         if self.method == "target":
             parts = [self._with_means(index, column, own) for index, (column, own) in enumerate(found)]
             return np.hstack(parts, dtype=np.float32)
-        parts = [_one_hot(column, known) for (column, _), known in zip(found, self.categories_, strict=True)]
+        parts = [self._indicators(index, column) for index, (column, _) in enumerate(found)]
         return hstack(parts, format="csr", dtype=np.float32)
 
     def _with_means(self, index, column, own):
@@ -224,14 +267,19 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
         if own is not None:
             return own
         known, means = self.categories_[index], self.means_[index]
-        return means[_places(column, known)[column.codes]] if means.size else _one_hot(column, known).toarray()
+        return means[_places(column, known)[column.codes]] if means.size else self._indicators(index, column).toarray()
+
+    def _indicators(self, index, column):
+        """A feature for each category, or word, of a column."""
+        known = self.categories_[index]
+        return indicators_of_words(column, known) if self._has_words(self.names_[index]) else _one_hot(column, known)
 
     def note_surprises(self, columns: dict[str, Any], surprises: Surprises) -> None:
         """Count what `fit` has not seen: other categories, and values that are missing where there were none."""
         for index, name in enumerate(self.names_):
-            column = coded_text(columns[name])
+            column = self._coded(name, columns)
             counts = np.bincount(column.codes, minlength=len(column.text))
-            if self.method != "hash":
+            if self.method != "hash" and not self._has_words(name):
                 unknown = column.present & ~np.isin(column.text, self.categories_[index])
                 found = {str(column.text[k]): int(counts[k]) for k in np.flatnonzero(unknown)}
                 surprises.note_unknown(name, found)
@@ -261,6 +309,10 @@ def _places(column: CodedText, categories: np.ndarray) -> np.ndarray:
     return np.where(column.present, np.where(is_known, places, len(categories) + 1), len(categories))
 
 
+def _words_in_words(name, words) -> list[str]:
+    return [f"{name} has {word}" if word else f"{name} is missing" for word in words]
+
+
 def _one_hot(column: CodedText, categories: np.ndarray) -> csr_matrix:
     places = _places(column, categories)[column.codes]
     is_known = places < len(categories)
@@ -275,7 +327,7 @@ def joined_encoder(encoders: list[ColumnEncoder]) -> ColumnEncoder:
     for other in encoders:
         if other.names_ != first.names_:
             raise ValueError(f"Columns of text are {first.names_} in some rows, and {other.names_} in others.")
-    whole = ColumnEncoder(first.method, n_features=first.n_features)
+    whole = ColumnEncoder(first.method, n_features=first.n_features, words=first.words)
     whole.names_ = first.names_
     whole.categories_ = [
         np.unique(np.concatenate(parts)) for parts in zip(*(each.categories_ for each in encoders), strict=True)

@@ -29,6 +29,11 @@ class Examined(NamedTuple):
     batches: Iterator  # all of them, with the first
     notes: list[Sentence]
     warnings: list[Sentence]
+    words: tuple[str, ...] = ()  # columns of text that are different in almost every row, and were kept
+
+    def without_text(self, names: Container[str]) -> "Examined":
+        """The same data, with columns of text described as of no use."""
+        return self._replace(data=self.data._replace(columns=described(self.schema, names)))
 
     @property
     def name(self) -> str:
@@ -57,8 +62,13 @@ class Examined(NamedTuple):
         return "" if n_rows < FIRST_ROWS else f" first {n_rows:,} rows"
 
 
-def examine(data: DataOptions, opening: Callable[[DataOptions], Opened] = open_data) -> Examined:
-    """Open data and look at its first rows; a file is opened again for more digits, or to be shuffled."""
+def examine(
+    data: DataOptions, opening: Callable[[DataOptions], Opened] = open_data, *, reads_words: bool = False
+) -> Examined:
+    """Open data and look at its first rows; a file is opened again for more digits, or to be shuffled.
+
+    Text that is different in almost every row is left out, but for an estimator that ``reads_words``.
+    """
     opened, first, batches = _begun(data, opening)
     if not first:
         raise StreamError(f"{opened.stream.name} has no rows.")
@@ -81,8 +91,13 @@ def examine(data: DataOptions, opening: Callable[[DataOptions], Opened] = open_d
             opened.order.is_reported = True
     schema = opened.stream.schema
     data = data._replace(zero_based=opened.stream.zero_based)
+    read: tuple[str, ...] = ()
     if schema is not None:
         unused = _unused_columns(data, first)
+        if reads_words:
+            read = tuple(unused)
+            notes += _read_notes(unused)
+            unused = {}
         notes += left_out_notes(unused)
         notation = None if schema.notation is None else list(schema.notation)
         data = data._replace(columns=described(schema, unused), notation=notation)
@@ -92,7 +107,7 @@ def examine(data: DataOptions, opening: Callable[[DataOptions], Opened] = open_d
                 raise StreamError(Sentence(f"{words}: {last.words}", f"{last.about}.", **last.values))
             first = [_without(batch, unused) for batch in first]
             batches = (_without(batch, unused) for batch in batches)
-    return Examined(data, opened, first, batches, notes, warnings)
+    return Examined(data, opened, first, batches, notes, warnings, read)
 
 
 def _begun(data: DataOptions, opening: Callable[[DataOptions], Opened]) -> tuple[Opened, list, Iterator]:
@@ -158,6 +173,14 @@ def left_out_notes(unused: dict[str, str]) -> list[Sentence]:
     return [
         Sentence(f"column {name!r} has {what}: it is left out", " ({categorical} keeps it)", categorical=name)
         for name, what in unused.items()
+    ]
+
+
+def _read_notes(words: dict[str, str]) -> list[Sentence]:
+    about = " ({categorical} takes whole texts)"
+    return [
+        Sentence(f"column {name!r} has {what}: it is read by its words", about, categorical=name)
+        for name, what in words.items()
     ]
 
 

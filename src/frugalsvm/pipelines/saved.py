@@ -99,6 +99,7 @@ def _encoder(encoder: Any) -> bool:
     right = encoder.names_ == sorted(set(encoder.names_)) and encoder.method in ("onehot", "hash", "target")
     n_features = encoder.n_features
     right = right and isinstance(n_features, int | np.integer) and 1 <= n_features < 2**31
+    right = right and type(encoder.words) in (tuple, list) and all(type(name) is str for name in encoder.words)
     means = vars(encoder).get("means_")
     if not right or len(encoder.categories_) != n_expected or (means is None) != (encoder.method != "target"):
         return False

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CategoryMeans", "class_indicators", "encoded_means", "means_of_categories", "numbers_of"]
+__all__ = ["CategoryMeans", "class_indicators", "encoded_means", "means_of_categories", "normalized", "numbers_of"]
 
 N_FOLDS = 5
 _MOST_CLASSES = 8  # of which means are taken: those of most rows
@@ -56,7 +56,7 @@ def encoded_means(codes: NDArray, targets: NDArray, weights: NDArray, n_categori
 
     Features that tell nothing about the targets of rows that they are not from are left out, or 0 if all are.
     """
-    weights = weights / weights[weights > 0].mean() if weights.any() else weights + 1.0
+    weights = normalized(weights)
     found = means_of_categories(codes, targets, weights, n_categories)
     sizes = np.log(np.maximum(np.bincount(codes, weights, n_categories), 1.0))  # unknown ones are like single ones
     own = np.column_stack([found.out_of_fold, sizes[codes]])
@@ -68,6 +68,11 @@ def encoded_means(codes: NDArray, targets: NDArray, weights: NDArray, n_categori
     if not tells.any():
         own, table, tells[0] = 0.0 * own, 0.0 * table, True
     return table[:, tells].astype(np.float32), own[:, tells].astype(np.float32)
+
+
+def normalized(weights: NDArray) -> NDArray:
+    """Weights with a mean of 1 where they are positive, in whatever unit they come."""
+    return weights / weights[weights > 0].mean() if weights.any() else weights + 1.0
 
 
 def _tells(features: NDArray, targets: NDArray, weights: NDArray) -> NDArray:

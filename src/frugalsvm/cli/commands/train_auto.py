@@ -46,7 +46,8 @@ def train_auto(request: Request) -> Outcome:
     started, quiet = time.perf_counter(), request.quiet
     left = parsed_seconds("time_budget", request.flags["time_budget"])
     # Rows are sampled at random: their order does not matter.
-    examined = examine(request.data._replace(shuffle="no"), opening=partial(open_data, of_classes=False, kept=True))
+    opening = partial(open_data, of_classes=False, kept=True)
+    examined = examine(request.data._replace(shuffle="no"), opening, reads_words=True)
     read = read_rows(examined.batches, _MEMORY_SHARE)
     task = task_of(np.concatenate([batch.y for batch in read.batches]), request.flags["task"])
     if not read.is_whole:
@@ -69,10 +70,17 @@ def train_auto(request: Request) -> Outcome:
     tell_task(task, examined.label, AUTO, quiet=quiet)
     if left is not None:
         left = max(left - (time.perf_counter() - started), _LEAST_SECONDS)
-    given = {"device": request.flags["device"], "kernel": request.options.kernel if "kernel" in request.given else None}
+    given: dict[str, Any] = {
+        "device": request.flags["device"],
+        "kernel": request.options.kernel if "kernel" in request.given else None,
+    }
     names = None if examined.schema is None else examined.schema.numbers
     with leaving_as_it_was(request.output, " `--time-budget 30s` ends sooner, with the best model by then."):
-        model = fit_auto(X, task, weights, request.options.seed, left, names=names, quiet=quiet, **given)
+        given |= {"names": names, "words": examined.words}
+        model = fit_auto(X, task, weights, request.options.seed, left, quiet=quiet, **given)
+    if examined.words:
+        learned = [] if model.pipeline_.encoder_ is None else model.pipeline_.encoder_.names_
+        examined = examined.without_text([name for name in examined.words if name not in learned])
     return _saved(model, task, examined, request, time.perf_counter() - started)
 
 
@@ -84,6 +92,7 @@ def fit_auto(
     time_budget: float | None,
     *,
     names: Sequence[str] | None = None,
+    words: Sequence[str] = (),
     quiet: bool,
     **settings: Any,
 ) -> Any:
@@ -95,7 +104,7 @@ def fit_auto(
     model = kind(time_budget=time_budget, random_state=seed, **given)
     with SearchProgress(time_budget, quiet=quiet) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", ManyClassesWarning)  # in the words of Python
-        return model.fit(rows, task.y, weights, feature_names=names, callback=progress)
+        return model.fit(rows, task.y, weights, feature_names=names, words=words, callback=progress)
 
 
 def _saved(auto: Any, task: Task, examined: Examined, request: Request, seconds: float) -> Outcome:
