@@ -13,20 +13,13 @@ from frugalsvm.lowrank.gram import LINE, Gram, Roots, multiply_tiles, write_root
 from frugalsvm.lowrank.passes import PRODUCTS_PER_NUMBER
 from frugalsvm.lowrank.triangles import Sweep, copy_upper, sweep_together
 
-__all__ = ["gram", "inverse_factor", "is_positive_definite", "products_of_rows", "roots_of", "with_diagonal"]
+__all__ = ["gram", "inverse_factor", "is_positive_definite", "products_of_rows", "roots_of"]
 
 _BLOCKS, _LEAST = 12, 64  # blocks of a product, of which there are pairs, and how many columns one has at least
 _SUMS, _LEAST_ROWS = 4, 512  # parts of the rows, and how many a part has at least: each part has a sum
 _FEWER_BLOCKS, _MOST_SUMMED = 4, 3000  # blocks where there are several sums; more columns have one, for lack of memory
 _NO_MATRIX = np.empty((0, 0), np.float32)
 _WIDTH, _WIDE, _MOST_TIMES = 64, 1024, 4  # rows of a block of a sweep, of a matrix of 1024; more of larger ones
-
-
-def with_diagonal(matrix, added):
-    """A copy of a matrix with a number added to the diagonal."""
-    shifted = matrix.copy()
-    np.fill_diagonal(shifted, matrix.diagonal() + added)
-    return shifted
 
 
 def gram(passes, rows):
