@@ -31,7 +31,7 @@ from frugalsvm.lowrank.training import Watch
 _ROUNDS, _EPOCHS = 30, 20  # unless max_iter says otherwise
 _FEW = 0.02  # of all rows: one Newton step learns them
 _LOOSE = 0.05  # share of the objective: a bound that is farther from it gets more steps
-_TIGHTENING = {"careful_steps": 8, "careful_gain": 0.001}
+_MOST_TIMES = 3  # that it does
 
 
 class _Partitions:
@@ -156,18 +156,20 @@ def rounds_with_all(rounds: Rounds, start: np.ndarray) -> None:
 
 
 def _tightened(rounds: Rounds, solution: Solution) -> Solution:
-    """After more careful steps where the bound is loose, and rounds are left.
+    """After two more steps at a time while the bound is loose, and rounds are left.
 
     With little regularization, the bound of a step is as good as the step is short.
     """
-    is_loose = (solution.bounds < (1 - _LOOSE) * solution.objectives).any()
-    if not is_loose or rounds.n_rounds + 1 >= options_of(rounds).max_total:
-        return solution
-    return _with_all(rounds, solution.parameters, **_TIGHTENING)
+    for _ in range(_MOST_TIMES):
+        is_loose = (solution.bounds < (1 - _LOOSE) * solution.objectives).any()
+        if not is_loose or rounds.n_rounds + 1 >= options_of(rounds).max_total:
+            break
+        solution = _with_all(rounds, solution.parameters)
+    return solution
 
 
-def _with_all(rounds: Rounds, start: np.ndarray, **others) -> Solution:
-    options = options_of(rounds)._replace(tell=rounds.tell_step, **others)
+def _with_all(rounds: Rounds, start: np.ndarray) -> Solution:
+    options = options_of(rounds)._replace(tell=rounds.tell_step)
     options = options._replace(max_total=max(options.max_total - rounds.n_rounds, 2))
     with blas_threads(None):
         return solve(rounds.problem.careful(), rounds.sample, options, rounds.training.rng, start=start)

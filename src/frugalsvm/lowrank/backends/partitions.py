@@ -291,7 +291,7 @@ def options_for(width):
         return OPTIONS
     ((n_rows, smoothing),) = OPTIONS.subsamples
     most = max(_START_BYTES // (4 * width * width), 1)
-    return OPTIONS._replace(sample=4, subsamples=((min(n_rows, most), smoothing),))
+    return OPTIONS._replace(sample=6, subsamples=((min(n_rows, most), smoothing),))
 
 
 def rows_to_begin_with(width, n_rows):
