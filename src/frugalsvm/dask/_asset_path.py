@@ -104,5 +104,5 @@ def _out_of_folds(rounds: Rounds, solutions: list[Solution], cv: int) -> _Judged
     sizes, cluster = rounds.training.overview.n_rows, rounds.training.cluster
     wanted = shares(sizes, min(JUDGING_ROWS, int(sizes.sum())))
     sources = [(*source, int(n)) for source, n in zip(rounds.partitions.sources, wanted, strict=True)]
-    parts = cluster.each(scores_out_of_fold, sources, cluster.broadcast(rounds.shared), cluster.broadcast(found))
+    parts = cluster.each(scores_out_of_fold, sources, rounds.partitions.shared, cluster.broadcast(found))
     return _Judged(*(np.concatenate(each, axis=-1) for each in zip(*parts, strict=True)))

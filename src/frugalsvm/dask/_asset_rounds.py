@@ -30,8 +30,8 @@ from frugalsvm.lowrank.training import Watch
 
 _ROUNDS, _EPOCHS = 30, 20  # unless max_iter says otherwise
 _FEW = 0.02  # of all rows: one Newton step learns them
-_LOOSE = 0.02  # share of the objective: a bound that is farther from it gets more steps
-_TIGHTENING = {"careful_steps": 8, "careful_gain": 0.01}
+_LOOSE = 0.05  # share of the objective: a bound that is farther from it gets more steps
+_MOST_TIMES = 3  # that it does
 
 
 class _Partitions:
@@ -42,7 +42,7 @@ class _Partitions:
     """
 
     def __init__(self, cluster, sources, shared: Shared):
-        self.cluster, self.sources, self._broadcast = cluster, sources, cluster.broadcast(shared)
+        self.cluster, self.sources, self.shared = cluster, sources, cluster.broadcast(shared)
 
     def ask(self, function, iterate):
         iterate = self.cluster.broadcast(iterate)
@@ -50,7 +50,7 @@ class _Partitions:
 
     def reduced(self, function, join, *arguments):
         """What all partitions tell, as one."""
-        return self.cluster.reduced(function, join, self.sources, self._broadcast, *arguments)
+        return self.cluster.reduced(function, join, self.sources, self.shared, *arguments)
 
 
 class Rounds:
@@ -63,9 +63,10 @@ class Rounds:
         # Newton steps may be near the end without a better accuracy; what ends them is the objective.
         self._watch = Watch(estimator.n_iter_no_change, 0.0)
         self._validation, self.is_done = training.validation, False
+        self._quality_name = estimator.quality_name
         self.unseen = None  # parameters that the validation rows have no part in
         # Features of the validation rows stay the same from round to round.
-        self._features = features_kept(training.validation, shared) if training.validation.n_rows else None
+        self._features = features_kept(training.validation, shared.feature_map) if training.validation.n_rows else None
         with blas_threads(None):
             sample = self.sample_problem = sample_problem(training.sample, shared, training.cluster.free_threads())
         self.sample = Sample(*sample[:3])
@@ -94,7 +95,7 @@ class Rounds:
         """The end of a round; returns whether the validation rows say that it is time to stop."""
         parameters = parameters.copy()
         self.local.adopt(self.shared.feature_map, self.shared.whole(parameters), self.n_rows)
-        name, quality = self.estimator.quality_name, self._quality(parameters)
+        name, quality = self._quality_name, self._quality(parameters)
         self.training.tell(copy(self.local), **({} if name is None else {name: quality}), **figures)
         if self._features is not None:
             self.is_done = self._watch.note(quality, parameters)
@@ -155,18 +156,20 @@ def rounds_with_all(rounds: Rounds, start: np.ndarray) -> None:
 
 
 def _tightened(rounds: Rounds, solution: Solution) -> Solution:
-    """After more careful steps where the bound is loose, and rounds are left.
+    """After two more steps at a time while the bound is loose, and rounds are left.
 
     With little regularization, the bound of a step is as good as the step is short.
     """
-    is_loose = (solution.bounds < (1 - _LOOSE) * solution.objectives).any()
-    if not is_loose or rounds.n_rounds + 1 >= options_of(rounds).max_total:
-        return solution
-    return _with_all(rounds, solution.parameters, **_TIGHTENING)
+    for _ in range(_MOST_TIMES):
+        is_loose = (solution.bounds < (1 - _LOOSE) * solution.objectives).any()
+        if not is_loose or rounds.n_rounds + 1 >= options_of(rounds).max_total:
+            break
+        solution = _with_all(rounds, solution.parameters)
+    return solution
 
 
-def _with_all(rounds: Rounds, start: np.ndarray, **others) -> Solution:
-    options = options_of(rounds)._replace(tell=rounds.tell_step, **others)
+def _with_all(rounds: Rounds, start: np.ndarray) -> Solution:
+    options = options_of(rounds)._replace(tell=rounds.tell_step)
     options = options._replace(max_total=max(options.max_total - rounds.n_rounds, 2))
     with blas_threads(None):
         return solve(rounds.problem.careful(), rounds.sample, options, rounds.training.rng, start=start)
@@ -181,7 +184,7 @@ def _end(rounds: Rounds, solution: Solution) -> None:
 def options_of(rounds: Rounds) -> Options:
     """How the solver takes its steps."""
     estimator, n_most = rounds.estimator, rounds.estimator.max_iter or _ROUNDS
-    return options_for(rounds.problem.rows.width, rounds.n_rows)._replace(
+    return options_for(rounds.problem.rows.width)._replace(
         tolerance=estimator.tol, max_iter=max(_ROUNDS, n_most), max_total=n_most, unit=rounds.unit
     )
 

@@ -64,9 +64,9 @@ def targets_of(rows: Rows, shared: Shared) -> tuple[np.ndarray, np.ndarray]:
     return _examples(rows, shared)[1:]
 
 
-def features_kept(rows: Rows, shared: Shared) -> np.ndarray:
+def features_kept(rows: Rows, feature_map: Any) -> np.ndarray:
     """Raw features of all rows of a partition."""
-    feature_map = as_made_here(shared.feature_map)
+    feature_map = as_made_here(feature_map)
     with blas_threads(None):
         return raw_rows(feature_map, as_made_here(rows.X), np.empty((rows.n_rows, width_of(feature_map)), np.float32))
 

@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
+from functools import cached_property
 from importlib import import_module
 from typing import Any
 
@@ -208,7 +209,7 @@ class Cluster:
         with self._answering():
             holders = self.client.who_has(firsts)
             near = [list(holders.get(first.key, ())) for first in firsts]
-            homes = shared_out(near, {address: worker["nthreads"] for address, worker in self._workers().items()})
+            homes = shared_out(near, {address: worker["nthreads"] for address, worker in self._workers.items()})
             return [
                 self.client.submit(
                     task, *source, *shared, key=f"{name}-{i}", pure=False, workers=home, allow_other_workers=True
@@ -260,22 +261,24 @@ class Cluster:
         return self.client.status == "running"
 
     def n_workers(self) -> int:
-        return max(len(self._workers()), 1)
+        return max(len(self._workers), 1)
 
     def n_threads(self) -> int:
-        return max(sum(worker["nthreads"] for worker in self._workers().values()), 1)
+        return max(sum(worker["nthreads"] for worker in self._workers.values()), 1)
 
     def free_threads(self) -> Threads:
         """The cores of the client's machine that no worker has: while all wait for the client, it uses them."""
         here = {"127.0.0.1", "::1", get_ip()}
-        taken = sum(worker["nthreads"] for worker in self._workers().values() if worker["host"] in here)
+        taken = sum(worker["nthreads"] for worker in self._workers.values() if worker["host"] in here)
         return Threads(max(thread_count(-1) - taken, 1))
 
     def memory(self) -> int:
         """Bytes that all workers together may use; a lot where there is no limit."""
-        limits = [worker["memory_limit"] or 2**40 for worker in self._workers().values()]
+        limits = [worker["memory_limit"] or 2**40 for worker in self._workers.values()]
         return sum(limits)
 
+    @cached_property
     def _workers(self) -> dict[str, Any]:
+        """Those that were there when they were asked for first: what depends on them decides about time alone."""
         with self._answering():
             return self.client.scheduler_info(n_workers=-1)["workers"]

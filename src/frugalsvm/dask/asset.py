@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from frugalsvm.arrays.sources import dense_rows
+from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.dask._asset_path import path_rounds
 from frugalsvm.dask._asset_rounds import Rounds, epochs, newton_rounds
 from frugalsvm.dask._asset_tasks import Shared, features_kept
@@ -79,7 +80,7 @@ class LowRankRounds(DaskEstimator):
 
     def _rounds(self, local, training: Training):
         local.begin(local.kernel_, training.is_sparse, training.rng)
-        self._solve(local, training, self._shared(local, training, self._candidates(local, training)))
+        self._solve(local, training, self._candidates(local, training))
 
     def _candidates(self, local, training: Training):
         """Rows that landmarks are made of."""
@@ -87,17 +88,24 @@ class LowRankRounds(DaskEstimator):
             return local.given_landmarks()
         return dense_rows(training.sample.X[: self._n_candidates(int(training.overview.n_rows.sum()))])
 
-    def _shared(self, local, training: Training, candidates) -> Shared:
-        """What partitions have to know, with a feature map that is made of some rows."""
+    def _begun(self, local, training: Training, candidates) -> tuple[Shared, list[tuple]]:
+        """What partitions have to know, with a feature map that is made of some rows; and partitions with features.
+
+        Workers compute features while the client whitens the map: landmarks are all that they need for it.
+        """
+        plan, is_whitened = local.map_plan(), self.feature_map == "nystroem"
+        feature_map = plan.new(candidates, training.rng, sparse=training.is_sparse, for_device=is_whitened)
+        sources = self._sources(training, feature_map)
+        if is_whitened:
+            with blas_threads(None):
+                feature_map = plan.whitened(feature_map.landmarks, Passes(training.cluster.free_threads()))
         scale = local.take_scale(training.sample.labels, training.sample.weights)
-        passes = Passes(training.cluster.free_threads())
-        feature_map = local.map_plan().new(candidates, training.rng, sparse=training.is_sparse, passes=passes)
         loss, n_classes = local.new_loss(), len(getattr(local, "classes_", ()))
         n_outputs = len(getattr(loss, "quantile", ())) or int(np.prod(training.overview.target_shape or ()))
-        return Shared(feature_map, loss, local.fit_intercept, n_classes, n_outputs, scale)
+        return Shared(feature_map, loss, local.fit_intercept, n_classes, n_outputs, scale), sources
 
-    def _solve(self, local, training: Training, shared: Shared) -> None:
-        self._solve_with(local, training, shared, self._sources(training, shared))
+    def _solve(self, local, training: Training, candidates) -> None:
+        self._solve_with(local, training, *self._begun(local, training, candidates))
 
     def _solve_with(self, local, training: Training, shared: Shared, sources) -> None:
         C = values_of_path(self.C)[0] if is_path(self.C) else getattr(local, "C_", self.C)
@@ -108,14 +116,14 @@ class LowRankRounds(DaskEstimator):
         else:
             (newton_rounds if self.solver == "newton" else epochs)(rounds)
 
-    def _sources(self, training, shared):
+    def _sources(self, training, feature_map):
         """Partitions, with their features where these can be kept."""
-        needed = 4 * int(training.overview.n_rows.sum()) * width_of(shared.feature_map)
+        needed = 4 * int(training.overview.n_rows.sum()) * width_of(feature_map)
         memory, n_workers = training.cluster.memory(), training.cluster.n_workers()
         rows = [(part,) for part in training.rows]
         if needed > min(_FEATURES_SHARE * memory, n_workers * parsed_bytes("memory", self.memory)):
             return [(part, None) for (part,) in rows]
-        kept = training.cluster.kept_beside(features_kept, rows, training.cluster.broadcast(shared))
+        kept = training.cluster.kept_beside(features_kept, rows, training.cluster.broadcast(feature_map))
         return [(part, features) for (part,), features in zip(rows, kept, strict=True)]
 
 

@@ -65,18 +65,18 @@ class DaskASSETOneClassSVM(LowRankRounds, local=ASSETOneClassSVM, persist="auto"
 
     # --- rounds ---------------------------------------------------------------------------------------------
 
-    def _solve(self, local, training: Training, shared: Shared) -> None:
-        shared, sources = self._solve_once(local, training, shared)
+    def _solve(self, local, training: Training, candidates) -> None:
+        shared, sources = self._solve_once(local, training, candidates)
         n_rows = int(training.overview.n_rows.sum())
         if self._is_at_border and self.feature_map == "nystroem" and self.n_components < n_rows:
             n_spread = self.n_components // 2
             rows = self._rows_at_border(local, training, shared, sources, self.n_components - n_spread)
             landmarks = np.concatenate([shared.feature_map.landmarks[:n_spread], rows])
-            self._solve_once(local, training, self._shared(local, training, landmarks))
+            self._solve_once(local, training, landmarks)
 
-    def _solve_once(self, local, training: Training, shared: Shared) -> tuple[Shared, list[tuple]]:
-        """Solve with a feature map; returns what partitions knew then, and partitions with their features."""
-        sources = self._sources(training, shared)
+    def _solve_once(self, local, training: Training, candidates) -> tuple[Shared, list[tuple]]:
+        """Solve with a feature map of some rows; returns what partitions knew then, and partitions with features."""
+        shared, sources = self._begun(local, training, candidates)
         sums = training.cluster.reduced(feature_sums, summed, sources, training.cluster.broadcast(shared))
         mean = mean_of_sums(shared.feature_map, sums.features, sums.weights)
         shared = shared._replace(center=mean, weight_factor=sums.n_rows / sums.weights)

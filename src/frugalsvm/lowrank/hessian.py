@@ -4,11 +4,6 @@ Only rows near the margin have curvature. At most 40 of them for each feature ma
 multiply with, and at most 6 for each feature the one that is factorized, whitened, as their preconditioner.
 """
 
-import numpy as np
-from scipy.linalg import cho_factor, cho_solve
-
-from frugalsvm.lowrank.symmetric import with_diagonal
-
 _TINY = 1e-300
 _FLAT = 1e-6  # of what a preconditioner takes for the curvature
 
@@ -86,35 +81,6 @@ def thinned(hessian, per_feature, options, rng):
         return rows, weights
     part = problem.backend.choose(rows.shape[0], limit, rng)
     return rows[part], _scaled_up(problem.arrays.xp, weights[:, part], weights)
-
-
-class Cholesky:
-    """Preconditioner: Cholesky factors of Hessians, of their lower triangles: one for each output, or one for all.
-
-    ``patience``: how many steps more than when it was new conjugate gradients may take before a new one is made.
-    """
-
-    def __init__(self, matrices, patience):
-        self.patience = patience
-        self._factors = [_factorized(matrix) for matrix in matrices]
-
-    def solve(self, vectors):
-        """An output's vector in each row."""
-        if len(self._factors) == 1:
-            return cho_solve(self._factors[0], vectors.T, check_finite=False).T
-        each = zip(self._factors, vectors, strict=True)
-        return np.array([cho_solve(factor, vector, check_finite=False) for factor, vector in each])
-
-
-def _factorized(matrix):
-    def attempt(ridge):
-        try:
-            # LAPACK has the order of Fortran, in which a lower triangle is an upper one: nothing is copied.
-            return cho_factor(with_diagonal(matrix, ridge).T, overwrite_a=True, check_finite=False)
-        except np.linalg.LinAlgError:
-            return None
-
-    return with_ridge(attempt, float(matrix.diagonal().max()))
 
 
 def with_ridge(attempt, largest):

@@ -55,14 +55,18 @@ class MapPlan(NamedTuple):
             landmarks = place_landmarks(self.landmarks, candidates, self.n_components, rng)
             if for_device:
                 return bare_nystroem(self.kernel, landmarks)
-            threshold, triangular = self.eigenvalue_threshold, self.triangular
-            return new_nystroem(self.kernel, landmarks, threshold, self.rank, passes, triangular=triangular)
+            return self.whitened(landmarks, passes)
         structured = self.structured
         if structured == "auto":
             structured = prefers_structured(self.n_features, self.n_components, sparse)
         is_structured = structured and not for_device and not offers(self.kernel, "l1")
         stretch = frequency_factors(self.kernel, self.n_features, self.n_components, rng)
         return new_fourier(self.n_features, self.n_components, self.kernel.gamma, rng, is_structured, stretch)
+
+    def whitened(self, landmarks, passes):
+        """The Nystroem map for given landmarks."""
+        threshold, triangular = self.eigenvalue_threshold, self.triangular
+        return new_nystroem(self.kernel, landmarks, threshold, self.rank, passes, triangular=triangular)
 
 
 def width_of(feature_map):

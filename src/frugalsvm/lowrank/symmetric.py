@@ -20,13 +20,6 @@ _NO_MATRIX = np.empty((0, 0), np.float32)
 _WIDTH, _WIDE, _MOST_TIMES = 64, 1024, 4  # rows of a block of a sweep, of a matrix of 1024; more of larger ones
 
 
-def with_diagonal(matrix, added):
-    """A copy of a matrix with a number added to the diagonal."""
-    shifted = matrix.copy()
-    np.fill_diagonal(shifted, matrix.diagonal() + added)
-    return shifted
-
-
 def gram(passes, rows):
     """``rows.T @ rows`` in float64 from the diagonal on, with zeros below it; multiplied in the type of the rows."""
     n_rows, size = rows.shape

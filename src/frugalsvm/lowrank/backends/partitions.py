@@ -20,27 +20,33 @@ Who asks the partitions is not known here: ``ask(function, iterate)`` returns th
 ``function(blocks, iterate, rng)``, where ``blocks`` are compiled problems on some rows each. `frugalsvm.dask` has one.
 """
 
+import math
 from itertools import count
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.blas import dsymv
+from scipy.linalg.blas import dspmv
+from scipy.linalg.lapack import spftrf, spftrs, stpttf
 
 from frugalsvm.arrays.namespace import HOST
-from frugalsvm.lowrank.backends.compiled import COMPILED, regularized_hessian
+from frugalsvm.lowrank.backends.compiled import COMPILED
 from frugalsvm.lowrank.backends.partition_sums import Iterate, Moments, dual_of_part, moments_of
-from frugalsvm.lowrank.hessian import Cholesky, conjugate_gradients
+from frugalsvm.lowrank.hessian import with_ridge
 from frugalsvm.lowrank.options import Options
 from frugalsvm.lowrank.problem import Point, regularized
 
 OPTIONS = Options(
-    least_subsamples=1,  # the first, long steps need no round
-    rough=0.015,  # steps with the least smoothing are shorter, and a round is dear
+    # Where losses are smoothed a lot, a step is good far from the optimum, too: one with each smoothing comes near it
+    # in as few rounds as from the optimum of a large sample, which the client would have to find.
+    subsamples=((4, 0.5),),
+    least_subsamples=1,
+    smoothings=(0.5, 0.2, 0.08, 0.03),
+    rough=math.inf,
     several=5,  # outputs have a Hessian each
     # Partitions make whole matrices of their rows, where one machine multiplies with vectors: fewer rows, and one
     # careful step, whose bound needs more of them.
     sample=16,
-    careful_sample=2,
+    careful_sample=3,
     careful_steps=1,
     stops_early=True,
     longest=3.0,
@@ -51,63 +57,79 @@ _FADING = 0.5  # of samples of the round before
 # Of the mean curvature, for Hessians of samples: rare rows may be missing, and steps go far where they are.
 _RIDGE = 1e-3
 _WIDE = 1024  # features: matrices of more take longer than passes over a million rows, so that samples are smaller
-_WIDE_STAGE = 16  # rows for each feature of the one stage on a sample, where features are that many
-_MANY = 2048  # rows for each feature: a round over more takes longer than the client's last stage
-_ENOUGH = 64  # rows of the sample for each feature; with fewer, steps go too far or not far enough
-_START_BYTES = 2**28  # of features where steps are made, to begin with
+_ENOUGH = 16  # rows of the sample for each feature; with fewer, steps go too far or not far enough
+_START_BYTES = 2**27  # of features where steps are made, to begin with
 
 
 class _SummedHessian:
-    """The Hessians of the objectives, the lower triangle of a matrix for each output."""
+    """The Hessians of the objectives, one for each output: lower triangles, and their factors in float32.
 
-    def __init__(self, problem, moments, ridge=0.0):
-        each = (_lower_of(triangle, moments.n_rows) for triangle in moments.curvatures)
-        self._matrices = [regularized_hessian(problem, _with_ridge(matrix, ridge)) for matrix in each]
+    As a preconditioner of itself, it is new in every round.
+    """
 
-    def times(self, directions):
-        # In the order of Fortran, a lower triangle is an upper one.
-        return np.array([dsymv(1.0, matrix.T, own) for matrix, own in zip(self._matrices, directions, strict=True)])
+    patience = -1
 
-    def directions(self, preconditioner, gradients, forcing, max_steps):
-        return conjugate_gradients(np, self, preconditioner, gradients, forcing, max_steps)
+    def __init__(self, problem, moments, share):
+        self._size = moments.slopes.shape[1]
+        self._diagonal = np.cumsum(np.arange(1, self._size + 1)) - 1
+        self._triangles = moments.curvatures.astype(np.float64)
+        self._triangles /= moments.n_rows
+        for triangle in self._triangles:
+            self._regularize(problem, triangle, share)
+        self._factors = [self._factor(triangle) for triangle in self._triangles]
+
+    def _regularize(self, problem, triangle, share):
+        weights = self._diagonal[:-1]
+        if len(weights):
+            triangle[weights] += share * triangle[weights].mean() + problem.penalty
+        if not problem.intercept:
+            triangle[-self._size :] = 0.0
+
+    def _factor(self, triangle):
+        single = triangle.astype(np.float32)
+
+        def attempt(ridge):
+            # In the order of Fortran, a lower triangle row by row is an upper one column by column.
+            single[self._diagonal] = triangle[self._diagonal] + ridge
+            packed, _ = stpttf(self._size, single, uplo="U")
+            factor, failed = spftrf(self._size, packed, uplo="U", overwrite_a=True)
+            return None if failed else factor
+
+        return with_ridge(attempt, float(triangle[self._diagonal].max()))
 
     def preconditioner(self, options, rng):
-        return Cholesky(self._matrices, patience=-1)  # of matrices that are new in every round
+        return self
 
+    def solve(self, vectors):
+        """An output's vector in each row."""
+        columns = vectors.astype(np.float32)[:, :, None]
+        each = zip(self._factors, columns, strict=True)
+        return np.array([spftrs(self._size, *both, uplo="U")[0][:, 0] for both in each], np.float64)
 
-def _with_ridge(matrix, share):
-    weights = np.arange(len(matrix) - 1)
-    matrix[weights, weights] += share * matrix[weights, weights].mean() if len(weights) else 0.0
-    return matrix
-
-
-def _lower_of(triangle, divisor):
-    """A matrix with the numbers of a lower triangle, divided."""
-    size = int(np.sqrt(2 * len(triangle)))
-    matrix, start = np.zeros((size, size)), 0
-    for i, row in enumerate(matrix, start=1):
-        np.divide(triangle[start : start + i], divisor, out=row[:i])
-        start += i
-    return matrix
+    def directions(self, preconditioner, gradients, forcing, max_steps):
+        """What solves ``Hessian direction = -gradient`` for each output: twice, for what rounding has left."""
+        found = self.solve(-gradients)
+        each = zip(self._triangles, found, strict=True)
+        left = -gradients - [dspmv(self._size, 1.0, triangle, own) for triangle, own in each]
+        return found + self.solve(left), 1
 
 
 class _Curvatures:
-    """Curvatures of a round, and of those before with the same smoothing.
+    """Curvatures of a round, and of those before.
 
     Samples of rows are small, and what is near the margin hardly changes from round to round: the mean is much less
-    noisy. What is older counts less.
+    noisy, although less smoothing sees fewer rows. What is older counts less.
     """
 
     def __init__(self):
-        self._smoothing, self._size, self._mean = None, 0.0, None
+        self._size, self._mean = 0.0, None
 
-    def with_new(self, moments, smoothing, size):
+    def with_new(self, moments, size):
         """Sums over all rows, as those of a round are; ``size`` is that of its sample."""
-        new = moments.curvatures / np.float32(moments.n_rows)
-        older = _FADING * self._size if smoothing == self._smoothing else 0.0
+        new, older = moments.curvatures / np.float32(moments.n_rows), _FADING * self._size
         if older:
             new = (new * np.float32(size) + self._mean * np.float32(older)) / np.float32(size + older)
-        self._smoothing, self._size, self._mean = smoothing, size + older, new
+        self._size, self._mean = size + older, new
         return new * np.float32(moments.n_rows)
 
 
@@ -144,7 +166,7 @@ class PartitionedProblem:
 
     def subsample_options(self, options):
         # Of the compiled back end; while partitions wait for the start, a coarser preconditioner is soon made.
-        return Options(*options[:3], factor_sample=3)
+        return Options(*options[:3], factor_sample=1)
 
     @property
     def is_whole(self):
@@ -176,7 +198,7 @@ class PartitionedProblem:
                 break
             self._take_back(point, np.where(too_far, 0.5, 1.0) * self._made.iterate.lengths)
         self._n_rounds += 1
-        moments = moments._replace(curvatures=self._curvatures.with_new(moments, smoothing, options.sample))
+        moments = moments._replace(curvatures=self._curvatures.with_new(moments, options.sample))
         self._moments, self._made = moments, _Made(iterate, smoothed, self.measured)
         return moments
 
@@ -261,18 +283,17 @@ class PartitionedProblem:
         return reached, np.minimum(dual.bounds(self.penalty, self.intercept), reached)
 
 
-def options_for(width, n_rows):
-    """How a problem with given numbers of features and rows is solved."""
-    if width > _WIDE:
-        # Each stage on a sample factorizes a matrix: there is one, with as many rows as memory is for.
-        most = _START_BYTES // (4 * width * width)
-        return OPTIONS._replace(sample=4, subsamples=((max(min(_WIDE_STAGE, most), 1), 0.25),))
-    # Rounds over few rows are over sooner than the client's last stage.
-    return OPTIONS if n_rows >= _MANY * width else OPTIONS._replace(subsamples=OPTIONS.subsamples[:-1])
+def options_for(width):
+    """How a problem with a given number of features is solved."""
+    if width <= _WIDE:
+        return OPTIONS
+    ((n_rows, smoothing),) = OPTIONS.subsamples
+    most = max(_START_BYTES // (4 * width * width), 1)
+    return OPTIONS._replace(sample=6, subsamples=((min(n_rows, most), smoothing),))
 
 
 def rows_to_begin_with(width, n_rows):
     """Rows of a sample that steps begin on, and that tell later ones how far to go."""
-    first = options_for(width, n_rows).subsamples[0][0] * width
-    enough = first if width > _WIDE else min(_ENOUGH * width, _START_BYTES // (4 * width))
+    first = options_for(width).subsamples[0][0] * width
+    enough = min(_ENOUGH * width, _START_BYTES // (4 * width))
     return min(max(first, min(enough, n_rows // 2)), n_rows)
