@@ -36,6 +36,7 @@ from frugalsvm.core.pairing import (
     row_pairs,
     takes_rows,
 )
+from frugalsvm.core.workspace import scratch
 
 __all__ = [
     "FEW_FEATURES",
@@ -89,10 +90,10 @@ def new_dense_source(pairing, X, order, expansion, block_rows):
             pairing,
             X,
             order,
-            block=np.zeros((LONG_BLOCK_ROWS, n_features), X.dtype),
+            block=scratch(LONG_BLOCK_ROWS * n_features, X.dtype).reshape(-1, n_features),
             norms=np.zeros(LONG_BLOCK_ROWS, X.dtype),
-            columns=np.zeros(n_features * capacity, X.dtype),
-            products=np.zeros(capacity, X.dtype),
+            columns=scratch(n_features * capacity, X.dtype),
+            products=scratch(capacity, X.dtype),
             state=np.zeros(1, SOURCE_STATE),
         )
     is_narrow = n_features <= SOME_FEATURES
@@ -103,12 +104,12 @@ def new_dense_source(pairing, X, order, expansion, block_rows):
         pairing,
         X,
         order,
-        block=np.zeros((block_rows, n_features), X.dtype),
+        block=scratch(block_rows * n_features, X.dtype).reshape(-1, n_features),
         norms=np.zeros(block_rows, X.dtype),
-        turned=np.zeros(padded(block_rows) * n_features if is_narrow else 0, X.dtype),
-        column=np.zeros(padded(block_rows), X.dtype),
-        columns=np.zeros(n_features * (capacity + ODD_SLOTS), X.dtype),
-        products=np.zeros(block_rows * (capacity + ODD_SLOTS), X.dtype),
+        turned=scratch(padded(block_rows) * n_features if is_narrow else 0, X.dtype),
+        column=scratch(padded(block_rows), X.dtype),
+        columns=scratch(n_features * (capacity + ODD_SLOTS), X.dtype),
+        products=scratch(block_rows * (capacity + ODD_SLOTS), X.dtype),
         state=np.zeros(1, SOURCE_STATE),
     )
 
