@@ -60,6 +60,9 @@ def test_code_of_callees_is_linked_whatever_calls_them():
     matrix, out = np.array([[1.0, 1.0, 0.0], [2.0, 0.0, 3.0]]), np.empty((2, 2))
     assert first_of_product(matrix, out) == 6.0
     np.testing.assert_array_equal(out, matrix @ matrix.T)
+    wide = np.full((2, 5), 7.0)
+    first_of_product(matrix, wide)
+    np.testing.assert_array_equal(wide, np.c_[matrix @ matrix.T, np.full((2, 3), 7.0)])
 
 
 def test_all_code_has_vectors_of_256_bits():

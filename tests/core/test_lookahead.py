@@ -169,6 +169,14 @@ def test_dense_blocks_of_mostly_zeros(sparse_rows, rate):
     check_walk(mixed, mixed, DenseBlocks, rate=rate, block_rows=20)
 
 
+def test_some_blocks_of_large_vectors_are_mostly_zeros():
+    """The first of them needs the vectors feature by feature; they stay current from then on."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(N_ROWS, 2_100))
+    X[rng.random(N_ROWS) > 0.12] *= rng.random(2_100) < 0.01
+    check_walk(X, X, DenseBlocks, rate=0.5, n_slots=28, block_rows=20)
+
+
 @each_pairing
 @pytest.mark.parametrize("n_features", [1, 2, 3, 4, 7, 8])
 def test_dense_columns(n_features, pairing):

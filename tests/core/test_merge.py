@@ -305,7 +305,8 @@ class TestBestPartner:
         for _ in range(n_states // chunk):
             rows, coefs, sizes, vectors = random_states(rng, chunk, n_outputs, n_slots, dtype)
             partners, reported = np.zeros(chunk, np.int64), np.zeros(chunk)
-            weights = coefs.astype(dtype)
+            weights = np.zeros((chunk, n_outputs, capacity), dtype)  # empty slots have none
+            weights[:, :, :n_slots] = coefs
             search(loss, RBF(GAMMA), rows, coefs, weights, sizes, vectors, work, partners, reported)
             lost = brute_force(rows, coefs, sizes, vectors)
             taken, least = lost[np.arange(chunk), partners], lost.min(axis=1)

@@ -109,7 +109,7 @@ def _product(typing_context, a, b, out):
 
 
 def _product_in_numpy(a, b, out):
-    np.matmul(a, b, out=out)
+    np.matmul(a, b, out=out[:, : b.shape[1]])
 
 
 def library_routine(library: str, name: str) -> int:
@@ -149,4 +149,4 @@ else:
     # The builtin max and min, and an if, all keep a reduction scalar: about 0.7 ns a value against 0.1. Besides, the
     # builtin ones are compiled again for each constant and each pair of types.
     larger, smaller = _select(">", max), _select("<", min)
-    matrix_product = _product  # by the library that SciPy has; b may be transposed
+    matrix_product = _product  # by the library that SciPy has; b may be transposed, and out have more columns than it

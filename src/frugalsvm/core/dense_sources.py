@@ -25,7 +25,18 @@ from frugalsvm.core.lookahead import (
     touch,
     write_example,
 )
-from frugalsvm.core.pairing import Products, block_pairs, column_pairs, row_norm, row_pairs
+from frugalsvm.core.pairing import (
+    LARGE,
+    SOME_FEATURES,
+    Products,
+    column_pairs,
+    mixed_block_pairs,
+    needs_columns,
+    row_norm,
+    row_pairs,
+    takes_rows,
+)
+from frugalsvm.core.workspace import scratch
 
 __all__ = [
     "FEW_FEATURES",
@@ -39,12 +50,11 @@ __all__ = [
 ]
 
 FEW_FEATURES = 8  # up to here DenseColumns is faster than DenseBlocks
-SOME_FEATURES = 64  # up to here, products of a slot with the rows of a block come feature by feature
 ODD_SLOTS = 8  # between the products of two rows
 FEW_ROWS = 16  # for fewer, transposing the support vectors takes longer than the products
 MANY_CHANGES = 2  # a block is short if more than one slot changed for every two examples of the one before it
 SOME_CHANGES = 8  # and not long if more than one changed for every eight
-_LARGE = 2**10  # values of all support vectors for each row of a block
+_LARGE = LARGE // BLOCK_ROWS  # values of all support vectors for each row of a block
 _MOST_PRODUCTS = 2**18  # of a block with all slots
 
 
@@ -80,10 +90,10 @@ def new_dense_source(pairing, X, order, expansion, block_rows):
             pairing,
             X,
             order,
-            block=np.zeros((LONG_BLOCK_ROWS, n_features), X.dtype),
+            block=scratch(LONG_BLOCK_ROWS * n_features, X.dtype).reshape(-1, n_features),
             norms=np.zeros(LONG_BLOCK_ROWS, X.dtype),
-            columns=np.zeros(n_features * capacity, X.dtype),
-            products=np.zeros(capacity, X.dtype),
+            columns=scratch(n_features * capacity, X.dtype),
+            products=scratch(capacity, X.dtype),
             state=np.zeros(1, SOURCE_STATE),
         )
     is_narrow = n_features <= SOME_FEATURES
@@ -94,12 +104,12 @@ def new_dense_source(pairing, X, order, expansion, block_rows):
         pairing,
         X,
         order,
-        block=np.zeros((block_rows, n_features), X.dtype),
+        block=scratch(block_rows * n_features, X.dtype).reshape(-1, n_features),
         norms=np.zeros(block_rows, X.dtype),
-        turned=np.zeros(padded(block_rows) * n_features if is_narrow else 0, X.dtype),
-        column=np.zeros(padded(block_rows), X.dtype),
-        columns=np.zeros(n_features * (capacity + ODD_SLOTS), X.dtype),
-        products=np.zeros(block_rows * (capacity + ODD_SLOTS), X.dtype),
+        turned=scratch(padded(block_rows) * n_features if is_narrow else 0, X.dtype),
+        column=scratch(padded(block_rows), X.dtype),
+        columns=scratch(n_features * (capacity + ODD_SLOTS), X.dtype),
+        products=scratch(block_rows * (capacity + ODD_SLOTS), X.dtype),
         state=np.zeros(1, SOURCE_STATE),
     )
 
@@ -181,10 +191,12 @@ def _blocks_load(source, start, count, expansion):
         for i in range(count):
             row_pairs(source.pairing, source.block, i, expansion.rows, n, source.products[i * stride :], ADJACENT)
         return count
-    if state[0]["is_filled"] == 0:  # once: from then on `touch` keeps the columns current
-        _write_columns(source.columns, stride, expansion.rows, n)
+    by_rows = takes_rows(source.pairing, expansion.rows)
+    if state[0]["is_filled"] == 0 and (not by_rows or needs_columns(source.pairing, source.block, count)):
+        _write_columns(source.columns, stride, expansion.rows, n)  # once: from then on `touch` keeps them current
         state[0]["is_filled"] = 1
-    block_pairs(source.pairing, source.block, count, source.columns, stride, source.products)
+    rows = expansion.rows[: room if by_rows else 0]
+    mixed_block_pairs(source.pairing, source.block, count, rows, source.columns, stride, source.products)
     return count
 
 
@@ -228,7 +240,7 @@ def _products_by_features(source, slot, expansion):
 @slot_products.implement(DenseBlocks)
 def _blocks_slot_products(source, slot, expansion, out):
     n, stride = expansion.counts[0]["n_slots"], source.state[0]["stride"]
-    if source.state[0]["count"] < FEW_ROWS:  # as in `load`
+    if source.state[0]["count"] < FEW_ROWS or takes_rows(source.pairing, expansion.rows):  # as in `load`
         row_pairs(source.pairing, expansion.rows, slot, expansion.rows, n, out, ADJACENT)
     else:
         _write_column(source.columns, stride, expansion.rows, n - 1)  # of a newcomer, before it is announced

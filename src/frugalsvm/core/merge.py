@@ -50,6 +50,7 @@ of them in one vectorized pass,
 import numpy as np
 
 from frugalsvm.compiling.functions import compiled, generic, inlined, larger, separate, smaller
+from frugalsvm.core.expansion import whole_groups
 from frugalsvm.core.experts import Experts
 from frugalsvm.core.fastmath import (
     CHUNK,
@@ -85,7 +86,9 @@ _FAR = -1.5  # logarithms of kernel values
 _SAME_SIZE = 1.0 + 1e-9  # up to here, of two equal maxima the one nearer to x_n is taken
 _SLACK = 1.0 + 1e-4  # bounds may be computed from float32 numbers
 FLAT = 0.7  # see `gap`
-_NEAR = 0.1  # of relative losses: beyond it, there are most often candidates that have to be looked at
+# Of relative losses: beyond it, there are most often candidates that have to be looked at. It keeps t of the quick
+# bound below 0.4, where slots that are no candidates, with g = 0.8, never seem to win.
+_NEAR = 0.3
 _OUT = -1.0  # the closeness of a slot that is no candidate
 
 
@@ -252,10 +255,10 @@ def _search(loss, n_outputs, coef, weights, sizes, kernel_values, m, n_slots, ov
     A = sizes[m]
     best = first
     best_h, least = _score(_overlap(coef, n_outputs, m, first), sizes, kernel_values, m, first)
-    reach = closeness.dtype.type(least_winning_kappa(least / A) / _SLACK)
     closeness[first] = _OUT
     if least < _NEAR * A and not _another_may_win(loss, weights, m, n_slots, closeness, least / A):
         return best, best_h, least
+    reach = closeness.dtype.type(least_winning_kappa(least / A) / _SLACK)
     for start in range(0, n_slots, CHUNK):
         chunk, size = closeness[start:], smaller(CHUNK, n_slots - start)
         place = next_at_least(chunk, reach, FIRST_INDEX, size)
@@ -281,10 +284,11 @@ def _another_may_win(loss, weights, m, n_slots, closeness, relative_loss):
 def _another_may_win_one_output(loss, weights, m, n_slots, closeness, relative_loss):
     one, flat = closeness.dtype.type(1.0), closeness.dtype.type(FLAT)
     reach = closeness.dtype.type(np.sqrt(0.5 * relative_loss) * _SLACK)
-    least = abs(weights[0, 0]) * (gap(closeness[0], one, flat) - reach)
-    for j in range(n_slots):
-        least = smaller(least, abs(weights[0, j]) * (gap(closeness[j], one, flat) - reach))
-    return least <= reach * abs(weights[0, m])
+    own = abs(weights[0, m])
+    least = own  # above the limit
+    for j in range(whole_groups(n_slots)):  # empty slots count as slots of this size that are no candidates
+        least = smaller(least, larger(abs(weights[0, j]), own) * (gap(closeness[j], one, flat) - reach))
+    return least <= reach * own
 
 
 @_another_may_win.implement(MulticlassHinge, Residuals, Experts)
@@ -302,9 +306,9 @@ def _candidates_one_output(loss, coef, weights, sizes, kernel_values, m, n_slots
     zero, out = closeness.dtype.type(0.0), closeness.dtype.type(_OUT)
     sign, own = weights[0, m], kernel_values[m]
     kernel_values[m] = out
-    last = index_mask(n_slots)
+    last = index_mask(whole_groups(n_slots))
     best = value_and_index(out, 0, last)
-    for j in range(n_slots):
+    for j in range(whole_groups(n_slots)):  # empty slots have no weight
         here = kernel_values[j] if weights[0, j] * sign > zero else out
         closeness[j] = here
         best = larger(best, value_and_index(here, j, last))

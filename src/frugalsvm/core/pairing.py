@@ -14,13 +14,17 @@ from frugalsvm.compiling.lanes import MOST_IN_ORDER, lanes_64, lanes_128, lanes_
 from frugalsvm.core.fastmath import row_products, rows_dot
 
 __all__ = [
+    "LARGE",
     "PRODUCTS",
+    "SOME_FEATURES",
     "Products",
     "add_feature",
     "add_two_features",
     "block_pairs",
     "column_pairs",
     "exact_pair",
+    "mixed_block_pairs",
+    "needs_columns",
     "norm_term",
     "own_pair",
     "pair",
@@ -28,6 +32,7 @@ __all__ = [
     "row_pairs",
     "slot_sum",
     "start_pairs",
+    "takes_rows",
 ]
 
 
@@ -39,6 +44,9 @@ PRODUCTS = Products()
 MANY_ZEROS = 7  # values per value that is not zero from which on rows are multiplied without the zeros
 MANY_FEATURES = 16  # from here on that is worth a look
 GROUP_ROWS = 64  # of a block, which are multiplied in the same way
+# BLAS copies large vectors for each product: from rows of many features in less time than from columns.
+# Of small ones it makes products without a copy, and those with rows take twice as long.
+LARGE, SOME_FEATURES = 2**16, 64
 _NONE, _ONE = np.int32(0), np.int32(1)  # as many as values are in a vector
 
 
@@ -86,6 +94,21 @@ def column_pairs(pairing, matrix, i, columns, stride, out, n):
 @generic
 def block_pairs(pairing, block, count, columns, stride, out):
     """The same for the first ``count`` rows of a block and ``stride`` others: ``out[i stride + j]``."""
+
+
+@generic
+def takes_rows(pairing, rows):
+    """Whether others like these may come to `mixed_block_pairs` as rows."""
+
+
+@generic
+def needs_columns(pairing, block, count):
+    """Whether `mixed_block_pairs` looks at the columns for some of these rows."""
+
+
+@generic
+def mixed_block_pairs(pairing, block, count, rows, columns, stride, out):
+    """``block_pairs`` with others given as rows, too; the columns are there only where they are needed."""
 
 
 # Of sparse rows, features that are zero need no visit.
@@ -152,6 +175,45 @@ def _row_products(pairing, A, i, B, n, out, stride):
 
 @block_pairs.implement(Products)
 def _block_products(pairing, block, count, columns, stride, out):
+    _products_by_groups(block, count, block[:0], columns, stride, out)
+
+
+@takes_rows.implement()
+def _takes_no_rows(pairing, rows):
+    return False
+
+
+@takes_rows.implement(Products)
+def _takes_large_rows(pairing, rows):
+    return rows.size >= LARGE and rows.shape[1] > SOME_FEATURES
+
+
+@needs_columns.implement()
+def _needs_columns_always(pairing, block, count):
+    return True
+
+
+@needs_columns.implement(Products)
+def _needs_columns_for_zeros(pairing, block, count):
+    for start in range(0, count, GROUP_ROWS):
+        if _has_many_zeros(block[start:], smaller(GROUP_ROWS, count - start)):
+            return True
+    return False
+
+
+@mixed_block_pairs.implement()
+def _mixed_block_pairs(pairing, block, count, rows, columns, stride, out):
+    block_pairs(pairing, block, count, columns, stride, out)
+
+
+@mixed_block_pairs.implement(Products)
+def _mixed_block_products(pairing, block, count, rows, columns, stride, out):
+    _products_by_groups(block, count, rows, columns, stride, out)
+
+
+@separate
+def _products_by_groups(block, count, rows, columns, stride, out):
+    """Products with the rows, or with the columns if there are no rows, and for rows of many zeros."""
     start = 0
     while start < count:
         # Groups of 64 rows, alike if they have many zeros or not: long blocks compute as short ones do.
@@ -162,6 +224,9 @@ def _block_products(pairing, block, count, columns, stride, out):
         if has_zeros:
             for i in range(start, stop):
                 _products_without_zeros(block, i, columns, stride, out[i * stride :], stride)
+        elif rows.shape[0] > 0:
+            n = stop - start
+            matrix_product(block[start:stop], rows.T, out[start * stride : stop * stride].reshape(n, stride))
         else:
             _block_product(block[start:], stop - start, columns, stride, out[start * stride :])
         start = stop

@@ -126,7 +126,7 @@ def warn_if_out_of_scale(estimator, standardized) -> None:
     """
     if len(standardized) < _BATCH or estimator.loss == "squared":
         return
-    if np.median(np.abs(standardized)) > _OUT_OF_SCALE:
+    if 2 * np.count_nonzero(np.abs(standardized) > _OUT_OF_SCALE) > standardized.size:  # the median, in less time
         warn_caller(
             f"Targets are far outside of the range of the first ones, by which {type(estimator).__name__} standardizes "
             f"them, and loss={estimator.loss!r} follows slowly: take loss='squared', pass standardize=(center, "

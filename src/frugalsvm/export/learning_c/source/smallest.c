@@ -1,4 +1,4 @@
-/* The smallest of all slots; the newcomer, which is the last, if it is among the smallest. */
+/* The first of the smallest slots, up to rounding; the newcomer, which is the last, if it is among them. */
 static slot smallest_or_newcomer(const context *self)
 {
     const slot newcomer = self->n_slots - 1;
@@ -9,7 +9,7 @@ static slot smallest_or_newcomer(const context *self)
     if (self->sizes[newcomer] <= least * (1.0 + 1e-9))
         return newcomer;
     for (j = 0; j < newcomer; ++j)
-        if (self->sizes[j] <= least)
+        if (self->sizes[j] <= least * (1.0 + 1e-12))
             return j;
     return newcomer;
 }
