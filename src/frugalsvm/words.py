@@ -3,21 +3,6 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-__all__ = [
-    "CLASSES",
-    "NOVELTIES",
-    "NUMBERS",
-    "counted",
-    "coverage_words",
-    "facts_lines",
-    "few",
-    "listed",
-    "percent",
-    "seconds_words",
-    "size_of",
-    "table_lines",
-]
-
 CLASSES, NUMBERS, NOVELTIES = "classes", "numbers", "novelties"  # what there is to learn; for the last, without labels
 _FEW, _MANY = 3, 12  # names in a list
 

@@ -9,9 +9,6 @@ from sklearn.base import is_outlier_detector
 from frugalsvm.metrics import geometric_mean_score, precision_recall_breakeven
 from frugalsvm.metrics.confusion import confusions, per_class
 
-__all__ = ["ErrorScores", "NoveltyScores", "QuantileScores", "Scores", "probability_scores", "scores_for"]
-
-
 _CALIBRATION_GROUPS = 10
 
 

@@ -5,8 +5,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["confusions", "per_class", "worst_first"]
-
 
 def per_class(classes: Sequence[Any], confusion: Any) -> list[dict[str, Any]]:
     """Precision, recall and number of rows of each class; None where there is nothing to divide by.

@@ -7,8 +7,6 @@ from typing import Any
 from frugalsvm.metrics.confusion import worst_first
 from frugalsvm.words import facts_lines, percent, table_lines
 
-__all__ = ["evaluation_sections", "evaluation_text"]
-
 _MATRIX_CLASSES = 8  # whose confusion matrix is still read at a glance
 _LISTED_CLASSES = 40
 _WORST_CLASSES = 20  # that are shown where there are more

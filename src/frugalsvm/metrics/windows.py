@@ -7,8 +7,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["RECENT_ROWS", "Curve", "RecentMean", "added"]
-
 _BIN_ROWS, _N_BINS = 500, 10
 RECENT_ROWS = _BIN_ROWS * _N_BINS
 
