@@ -188,6 +188,15 @@ def test_rows_of_weight_zero_make_no_difference():
     assert model.best_score_ > 0.85
 
 
+def test_intervals_count_errors_by_weight():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    is_noisy = X[:, 1] < 0
+    y = X[:, 0] + np.where(is_noisy, 2.0, 0.1) * rng.normal(size=300)
+    low, high = AutoSVR(**QUICK).fit(X, y, np.where(is_noisy, 1e-3, 1.0)).predict_interval(X, 0.9).T
+    assert 0.85 < np.mean((low <= y) & (y <= high), where=~is_noisy) < 0.97
+
+
 def test_intervals_of_a_learned_metric_cover():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2500, 8))

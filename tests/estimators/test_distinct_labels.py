@@ -31,6 +31,11 @@ def test_distinct_labels_are_those_of_numpy(y):
         ([0.0, 1.0, np.nan], ValueError, "NaN"),
         (np.array([1, "a"] * 20, object), ValueError, "y has text and other labels, such as 'a' and 1"),
         (np.array(["a", 1] * 20, object), ValueError, "y has text and other labels, such as 'a' and 1"),
+        (
+            np.array([0, 1] * 20, object),
+            ValueError,
+            "Unknown label type: y has whole numbers as objects, such as 0: pass",
+        ),
         (np.array(["a", None, "b", np.nan], object), ValueError, "2 labels are missing, the first in row 1"),
         (np.array([np.nan, "a"], object), ValueError, "1 label is missing, the first in row 0"),
         (np.array([True, False, None], object), ValueError, "1 label is missing, the first in row 2"),

@@ -85,21 +85,23 @@ class AutoSVR(RegressorMixin, AutoMachine):
         return scale.standardized(targets), scale
 
     def _errors(self, last, entries, rows):
-        """Sizes of the errors of rows left out, in the unit of y, in increasing order: some thousand of them."""
+        """Sizes of the errors of rows left out, in the unit of y, in increasing order: some thousand, by weight."""
         targets, scale = self._standardized(rows)
         warn_if_mean_is_as_good(self, targets, last.judgment.squared_error)
-        sizes = np.sqrt(last.judgment.squares)
+        weights = None if rows.weights is None else last.judgment.weights.astype(np.float64)
+        sizes = some_errors(np.sqrt(last.judgment.squares), weights)
         if len(sizes) < _LEAST_ERRORS:
             return None
-        return some_errors(np.sort(sizes)) * np.sqrt(optimism_of(entries)) * scale.spread[0]
+        return sizes * np.sqrt(optimism_of(entries)) * scale.spread[0]
 
     def predict_interval(self, X, coverage=0.9):
         """Intervals around the predictions of the rows of ``X``, for numbers that come as those of `fit` came.
 
-        Their half width is a quantile of the errors on rows left out, the same for all rows: leave-one-out errors of
-        machines in cells, or those of a low-rank machine without these rows, which is slightly less accurate. They are
-        a little wider than that where rows are few, since the winner was chosen by such errors. For a promise that
-        holds whatever comes, widths that differ from row to row, and streams, see :doc:`/howto/conformal`.
+        Their half width is a quantile of the errors on rows left out, which count by their weights, the same for all
+        rows: leave-one-out errors of machines in cells, or those of a low-rank machine without these rows, which is
+        slightly less accurate. They are a little wider than that where rows are few, since the winner was chosen by
+        such errors. For a promise that holds whatever comes, widths that differ from row to row, and streams, see
+        :doc:`/howto/conformal`.
 
         Parameters
         ----------

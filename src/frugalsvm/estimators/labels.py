@@ -1,5 +1,6 @@
 """Labels that users pass as indices of classes, and weights of examples, with one clear sentence when it cannot be."""
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -82,11 +83,13 @@ def refuse_dates(y: Any) -> None:
 
 
 def _refuse_unlike(y) -> None:
-    """Refuse objects that have no order, in a sentence: missing labels, and text among numbers."""
+    """Refuse objects that have no order, in a sentence: missing labels, numbers, and text among numbers."""
     missing = [row for row, label in enumerate(y) if is_nothing(label)]
     if missing:
         n = f"{len(missing):,} label{' is' if len(missing) == 1 else 's are'}"
         raise ValueError(f"Input y contains NaN: {n} missing, the first in row {missing[0]}. Leave out such rows.")
+    if all(isinstance(label, Integral) for label in y):
+        raise ValueError(f"Unknown label type: y has whole numbers as objects, such as {y[0]!r}: pass y.astype(int).")
     first = {isinstance(label, str): label for label in y[::-1]}
     if len(first) > 1:
         raise ValueError(

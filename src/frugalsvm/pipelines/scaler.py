@@ -327,7 +327,7 @@ class StreamingScaler(WatchesRanges, OneToOneFeatureMixin, TransformerMixin, Thr
     def hold_constant(self):
         """Leave features that were constant where they were, whatever comes: nothing was learned of other values."""
         if self.limit_ is not None:
-            self.limit_ = np.where(self.constant_, _NEXT_TO_NOTHING, self.limit_)
+            self.limit_ = np.where(self.statistics.constant, _NEXT_TO_NOTHING, self.limit_)
 
     # --- scaling -------------------------------------------------------------------------------------------
 
