@@ -31,7 +31,7 @@ from frugalsvm.lowrank.training import Watch
 _ROUNDS, _EPOCHS = 30, 20  # unless max_iter says otherwise
 _FEW = 0.02  # of all rows: one Newton step learns them
 _LOOSE = 0.05  # share of the objective: a bound that is farther from it gets more steps
-_MOST_TIMES = 3  # that it does
+_MOST_TIMES = 6  # that it does
 
 
 class _Partitions:

@@ -166,7 +166,7 @@ class PartitionedProblem:
 
     def subsample_options(self, options):
         # Of the compiled back end; while partitions wait for the start, a coarser preconditioner is soon made.
-        return Options(*options[:3], factor_sample=1)
+        return Options(*options[:3], factor_sample=3 if self.rows.width <= _WIDE else 1)
 
     @property
     def is_whole(self):
