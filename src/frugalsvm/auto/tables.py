@@ -28,17 +28,6 @@ from frugalsvm.pipelines.pipeline import StreamPipeline
 from frugalsvm.pipelines.rows import LabeledRows, is_pair
 from frugalsvm.streams.dates import DateColumn, date_column, days_of
 
-__all__ = [
-    "Layout",
-    "Way",
-    "as_input",
-    "encoder_for",
-    "layout_of",
-    "may_stay_unscaled",
-    "number_names",
-    "without_text",
-]
-
 _TYPICAL_ROWS, _TYPICAL_BYTES = 100, 2**18  # that are kept for explanations
 _ALIKE, _UNLIKE = 1.2, 100.0  # largest ratio of scales that scaling does not change; that may be left as it is
 _MOST = (0.1, 0.9)  # quantiles of scales that count for it

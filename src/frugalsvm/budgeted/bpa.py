@@ -52,8 +52,6 @@ from frugalsvm.core.fastmath import first_tied
 from frugalsvm.core.kernels import UNIT_KERNELS, self_value
 from frugalsvm.core.lookahead import touch
 
-__all__ = ["ProjectOnAll", "ProjectOnNeighbor", "ProjectOnNewcomer"]
-
 SAME = 1e-8  # squared distances below this part of the squared norm are zero
 
 

@@ -36,8 +36,6 @@ from frugalsvm.core.kernels import self_value
 from frugalsvm.core.lookahead import slot_row
 from frugalsvm.core.records import integer_record
 
-__all__ = ["RemoveConfident", "RemoveHarmless", "SelfScores", "new_self_scores"]
-
 REFRESH = 32  # changes per slot after which the values are computed from scratch
 SCORES_STATE = integer_record("n_covered", "n_changes")  # slots with values; changes since they were computed
 ZERO_64, ZERO_32 = 1e-12, 1e-6  # a value below this part of K(x, x) is zero: class +1

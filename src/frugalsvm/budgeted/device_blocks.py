@@ -15,8 +15,6 @@ from frugalsvm.core.expansion import padded, resized
 from frugalsvm.core.scored import new_scored_blocks
 from frugalsvm.core.workspace import new_workspace
 
-__all__ = ["learn_by_blocks"]
-
 BLOCK_ROWS = 256
 
 

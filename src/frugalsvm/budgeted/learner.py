@@ -17,8 +17,6 @@ from frugalsvm.budgeted.sgd import Parts, learn
 from frugalsvm.core.expansion import Expansion, averaging, coefficients, resized
 from frugalsvm.core.predict import decision_values
 
-__all__ = ["Learner"]
-
 
 @stored("budgeted-machine")
 class Learner(NamedTuple):

@@ -40,8 +40,6 @@ from frugalsvm.core.fastmath import minimum, rows_dot
 from frugalsvm.core.lookahead import slot_row, touch
 from frugalsvm.core.merge import best_partner, between, log_kernel_value, merge_factors
 
-__all__ = ["POLICIES", "Merge", "Remove", "new_policy", "partner_of", "write_merged"]
-
 
 @stored("remove", kind="policy")
 class Remove(NamedTuple):

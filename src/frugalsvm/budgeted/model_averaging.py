@@ -37,20 +37,6 @@ from frugalsvm.core.merge import log_kernel_value
 from frugalsvm.core.schedules import advance, scale_at
 from frugalsvm.core.workspace import new_workspace
 
-__all__ = [
-    "SHRINK",
-    "at_clock",
-    "combined",
-    "kernel_values",
-    "mean_coefficients",
-    "merged_down",
-    "projected_down",
-    "removed_down",
-    "restarted",
-    "with_coefficients",
-    "with_history",
-]
-
 _RIDGE = 1e-6  # share of the diagonal that is added for projections
 _ADDED = ("n_updates", "n_maintenance", "n_kernel_evals", "n_since_norm")  # over restarts
 _SUMMED = ("n_seen", "n_updates", "n_maintenance", "n_kernel_evals")

@@ -18,8 +18,6 @@ from frugalsvm.core.kernels import UNIT_KERNELS, self_value
 from frugalsvm.core.lookahead import slot_row
 from frugalsvm.core.records import as_numbers, integer_record
 
-__all__ = ["Neighbors", "forget_slot", "know_the_old", "meet_newcomer", "nearest", "new_neighbors"]
-
 UNKNOWN = -1
 FARTHEST = -1e300
 NEIGHBORS_STATE = integer_record("n_covered")  # slots whose neighbors are known

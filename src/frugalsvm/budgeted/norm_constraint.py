@@ -18,16 +18,6 @@ from frugalsvm.core.expansion import raw_squared_norm, row_kernel_row, slot_kern
 from frugalsvm.core.fastmath import row_weighted_sum, rows_dot
 from frugalsvm.core.merge import between, merge_factors
 
-__all__ = [
-    "Ball",
-    "Unconstrained",
-    "note_addition",
-    "note_merge",
-    "note_projection",
-    "note_removal",
-    "stay_inside",
-]
-
 REFRESH = 8  # updates per slot after which the norm is computed from scratch
 
 

@@ -31,18 +31,6 @@ from frugalsvm.core.one_class import EVERY_ROW, OneClass
 from frugalsvm.core.records import float_record, integer_record
 from frugalsvm.core.score_reservoir import p_values_among
 
-__all__ = [
-    "ScoreWindow",
-    "factor_of",
-    "learn_watching",
-    "new_window",
-    "note_scores",
-    "offset_of",
-    "p_values_of",
-    "refill",
-    "threshold_of",
-]
-
 INTERVAL = 256  # rows between two looks at the window
 PATIENCE = 25.0  # alarms
 _MOST = 5.0  # times the rate, or a part of it, is as far as the level goes

@@ -41,8 +41,6 @@ from frugalsvm.core.fastmath import row_weighted_sum
 from frugalsvm.core.lookahead import slot_row
 from frugalsvm.core.rng import below
 
-__all__ = ["Forget", "RemoveRandom", "RemoveWeakest", "Stop"]
-
 FORGETRON_SHARE = 15.0 / 32.0
 
 

@@ -27,24 +27,6 @@ from frugalsvm.core.expansion import free_slot
 from frugalsvm.core.fastmath import CHUNK, first_at_most, minimum
 from frugalsvm.core.lookahead import touch
 
-__all__ = [
-    "NEWCOMER_SLACK",
-    "NO_BUDGET",
-    "TURNED_AWAY",
-    "Unlimited",
-    "admit",
-    "few_slots",
-    "has_room",
-    "oldest",
-    "oldest_of_the_least",
-    "pass_by",
-    "remove",
-    "renewed",
-    "smallest_or_newcomer",
-    "weakest",
-    "with_room",
-]
-
 TIE = 1.0 + 1e-12
 NEWCOMER_SLACK = 1.0 + 1e-9
 TURNED_AWAY = -1.0

@@ -21,8 +21,6 @@ from scipy.linalg import cho_factor, cho_solve
 from frugalsvm.budgeted.model_averaging import kernel_values
 from frugalsvm.core.expansion import coefficients
 
-__all__ = ["refitted"]
-
 _RHO = 0.4
 _AVERAGED = 0.75  # of all steps are made before averaging begins
 _LEAST_BLOCK, _LEAST_STEPS = 256, 24

@@ -23,21 +23,6 @@ from frugalsvm.core.inverse import grow_inverse, inverse_times, shrink_inverse
 from frugalsvm.core.lookahead import touch
 from frugalsvm.core.records import integer_record
 
-__all__ = [
-    "REFRESH",
-    "Freeze",
-    "Project",
-    "Span",
-    "frozen",
-    "narrow",
-    "new_span",
-    "newcomer_distance",
-    "replace_by_projection",
-    "resized_span",
-    "spread",
-    "widen",
-]
-
 IN_SPAN = 1e-6  # share of the squared norm: numerically in the span
 NEARLY_IN_SPAN = 1e-4
 SPAN_STATE = integer_record("n_covered", "n_changes")  # slots in `inverse`; changes since it was computed afresh

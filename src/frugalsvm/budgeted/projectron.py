@@ -47,8 +47,6 @@ from frugalsvm.core.expansion import free_slot, refresh_slot
 from frugalsvm.core.kernels import self_value
 from frugalsvm.core.losses import MARGIN
 
-__all__ = ["NO_THRESHOLD", "Projectron"]
-
 NO_THRESHOLD = -1.0
 NEVER_STALE = 2**62  # the span only grows, which loses no accuracy
 

@@ -36,8 +36,6 @@ from frugalsvm.core.sources import new_source, rows_at_a_time
 from frugalsvm.core.updates import update_of
 from frugalsvm.core.workspace import new_workspace
 
-__all__ = ["Parts", "ask", "learn", "run"]
-
 SMALLEST_SCALE = 1e-9  # raw coefficients are copied to float32, which ends at 1e38
 
 

@@ -18,8 +18,6 @@ from frugalsvm.budgeted.projectron import NO_THRESHOLD, Projectron
 from frugalsvm.core.rng import new_rng
 from frugalsvm.core.schedules import Implicit, Perceptron
 
-__all__ = ["MULTI_CLASS", "STRATEGIES", "VARIANTS", "Strategy", "new_strategy", "new_variant"]
-
 
 class _Settings(NamedTuple):
     """What a strategy may be made with."""

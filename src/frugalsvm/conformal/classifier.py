@@ -11,8 +11,6 @@ from frugalsvm.conformal._promises import KeepsCoverage, checked_outputs, checke
 from frugalsvm.conformal._saved import CLASSIFIER
 from frugalsvm.core.score_reservoir import HUGE, new_reservoir
 
-__all__ = ["ConformalClassifier"]
-
 
 class ConformalClassifier(KeepsCoverage, ClassifierMixin, BaseEstimator):
     """A classifier that predicts sets of labels, which have the true label as often as promised.

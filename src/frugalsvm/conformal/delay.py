@@ -12,8 +12,6 @@ from frugalsvm.conformal._saved import BUFFER
 from frugalsvm.estimators.constraints import check_count
 from frugalsvm.exceptions import ParameterError
 
-__all__ = ["DelayBuffer"]
-
 
 class DelayBuffer(ThreadSafe):
     """Rows that were predicted and wait for their labels, and the model that learns them when these come.

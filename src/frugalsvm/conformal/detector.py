@@ -10,8 +10,6 @@ from frugalsvm.conformal._promises import KeepsPromise, wraps_river
 from frugalsvm.conformal._saved import DETECTOR
 from frugalsvm.core.score_reservoir import HUGE
 
-__all__ = ["ConformalDetector"]
-
 
 class ConformalDetector(KeepsPromise, OutlierMixin, BaseEstimator):
     """A novelty detector with p-values, and with alarms at a promised rate.

@@ -12,8 +12,6 @@ from frugalsvm.conformal._promises import KeepsCoverage, checked_targets, wraps_
 from frugalsvm.conformal._saved import REGRESSOR
 from frugalsvm.core.score_reservoir import HUGE
 
-__all__ = ["ConformalRegressor"]
-
 
 class ConformalRegressor(KeepsCoverage, RegressorMixin, BaseEstimator):
     """A regressor that predicts intervals, which have the true number as often as promised.

@@ -7,8 +7,6 @@ from frugalsvm.core.feature_sums import TILE_WIDTH, Minima, rows_sums
 from frugalsvm.core.kernels import kernel_block, pairing_of, values_in_row
 from frugalsvm.core.pairing import Products, add_feature, slot_sum, start_pairs
 
-__all__ = ["is_of_products", "kernel_matrix", "row_norms", "sum_rows"]
-
 BLOCK_ROWS = 256  # rows that stay in the cache while they meet all others
 
 

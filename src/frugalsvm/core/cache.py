@@ -22,17 +22,6 @@ from frugalsvm.core.pairing import pair
 from frugalsvm.core.records import integer_record
 from frugalsvm.core.sparse_source import column_products
 
-__all__ = [
-    "ROWS_STATE",
-    "KernelRows",
-    "drop_row",
-    "new_rows",
-    "note_insertion",
-    "note_removal",
-    "resized_rows",
-    "row_of_slot",
-]
-
 FEWEST_ROWS = 4  # a step looks at two at the same time
 NONE = -1
 MUCH = 0.25  # part of a row that is lacking

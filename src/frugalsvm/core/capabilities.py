@@ -22,8 +22,6 @@ from collections.abc import Callable
 
 from frugalsvm.core.kernels import KERNELS
 
-__all__ = ["check_kernel", "kernels_that_offer", "needs_of", "offers"]
-
 _WORDS = {
     "shift_invariant": "a kernel of differences",
     "gaussian": "a Gaussian kernel",

@@ -32,23 +32,6 @@ from frugalsvm.core.lookahead import BLOCK_ROWS
 from frugalsvm.core.pairing import block_pairs, column_pairs, row_pairs
 from frugalsvm.core.seen_rows import largest_size
 
-__all__ = [
-    "DenseScoring",
-    "NarrowVectors",
-    "UnfitRowsError",
-    "Vectors",
-    "most_bits",
-    "new_scoring",
-    "new_vectors",
-    "refreshed",
-    "score_block",
-    "score_on_threads",
-    "score_rows",
-    "score_some",
-    "scoring_of",
-    "writable",
-]
-
 MOST_ROWS = 2**14  # in one call of compiled code, which Ctrl-C cannot stop
 UNFIT = -1
 _BLOCKS_EACH = 4  # of a thread, at least, where blocks are long

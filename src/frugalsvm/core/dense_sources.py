@@ -38,17 +38,6 @@ from frugalsvm.core.pairing import (
 )
 from frugalsvm.core.workspace import scratch
 
-__all__ = [
-    "FEW_FEATURES",
-    "FEW_ROWS",
-    "ODD_SLOTS",
-    "DenseBlocks",
-    "DenseColumns",
-    "block_rows_for",
-    "copy_to_slot",
-    "new_dense_source",
-]
-
 FEW_FEATURES = 8  # up to here DenseColumns is faster than DenseBlocks
 ODD_SLOTS = 8  # between the products of two rows
 FEW_ROWS = 16  # for fewer, transposing the support vectors takes longer than the products

@@ -19,29 +19,6 @@ from frugalsvm.core.kernels import kernel_row, kernel_value, pairing_of, self_va
 from frugalsvm.core.pairing import exact_pair, row_pairs
 from frugalsvm.core.records import float_record, integer_record
 
-__all__ = [
-    "COUNTS",
-    "SCALARS",
-    "SLOT_MULTIPLE",
-    "Expansion",
-    "averaged_coefficients",
-    "averaging",
-    "coefficients",
-    "exact_kernel",
-    "fold_scale",
-    "free_slot",
-    "moved_rows",
-    "new_expansion",
-    "padded",
-    "raw_squared_norm",
-    "refresh_slot",
-    "resized",
-    "restart_average",
-    "row_kernel_row",
-    "slot_kernel_row",
-    "whole_groups",
-]
-
 # Slots in use; examples seen, learned, and maintained for; kernel values computed; updates since the norm was computed
 COUNTS = integer_record("n_slots", "n_seen", "n_updates", "n_maintenance", "n_kernel_evals", "n_since_norm")
 # The lazy scale; its sum while averaging; the sum of gradient errors; ||w||^2 in raw units; when averaging began

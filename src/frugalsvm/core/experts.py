@@ -34,18 +34,6 @@ from frugalsvm.core.outputs import n_outputs_for, with_classes
 from frugalsvm.core.records import float_record, integer_record
 from frugalsvm.core.schedules import clock_of
 
-__all__ = [
-    "HALF_LIVES",
-    "TRACKING_STEP",
-    "Experts",
-    "combine",
-    "combined_coefficients",
-    "experts_with_classes",
-    "new_experts",
-    "settle",
-    "vote",
-]
-
 HALF_LIVES = (70_000, 21_000, 7_000, 2_100, 700)  # in examples, of all experts but the first
 TRACKING_STEP = 3.0  # of those; elec2, ijcnn1 and checkerboards are as good with steps from 1 to 10
 RATE = 0.3

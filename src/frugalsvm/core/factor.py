@@ -19,21 +19,6 @@ import numpy as np
 
 from frugalsvm.compiling.functions import call_library, compiled, entry, library_routine
 
-__all__ = [
-    "Library",
-    "add_product",
-    "add_square",
-    "inverse",
-    "invert_factor",
-    "library_for",
-    "multiply",
-    "multiply_columns",
-    "new_integers",
-    "set_apart",
-    "set_sizes",
-]
-
-
 _BLOCK = 128
 
 

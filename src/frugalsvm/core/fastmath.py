@@ -15,39 +15,6 @@ import numpy as np
 
 from frugalsvm.compiling.functions import compiled, generic, larger, separate, smaller
 
-__all__ = [
-    "ADJACENT",
-    "CHUNK",
-    "FARTHEST",
-    "FIRST_INDEX",
-    "LOG2E",
-    "below_one",
-    "copy_row",
-    "cos_turns",
-    "decay",
-    "exp2_nonpositive",
-    "first_argmax",
-    "first_argmin",
-    "first_at_least",
-    "first_at_most",
-    "first_tied",
-    "float64_sum",
-    "fold_turns",
-    "index_in",
-    "index_mask",
-    "magnitude_bits",
-    "maximum",
-    "minimum",
-    "next_at_least",
-    "nth_smallest",
-    "row_products",
-    "row_weighted_sum",
-    "rows_dot",
-    "sin_quarter_turns",
-    "value_and_index",
-    "weighted_sums",
-]
-
 LOG2E = 1.4426950408889634
 # Kernels that decay are zero from 2^-FARTHEST on, in every type and on every device, so that far away scores are the
 # same in compiled code, on a GPU and in exported models. Machines without an intercept tell classes by values that are

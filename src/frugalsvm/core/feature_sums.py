@@ -31,8 +31,6 @@ from frugalsvm.core.pairing import (
     start_pairs,
 )
 
-__all__ = ["SUMS", "TILE_ROWS", "TILE_WIDTH", "Chi2Distances", "L1Distances", "Minima", "rows_sums"]
-
 TILE_ROWS = 4
 TILE_WIDTH = 64  # rows of the other side whose columns stay in the fastest cache, ...
 TILE_FEATURES = 128  # ... and how many of them

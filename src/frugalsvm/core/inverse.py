@@ -13,8 +13,6 @@ squared distance to their span. Rounding errors grow with every change, so calle
 
 from frugalsvm.compiling.functions import compiled
 
-__all__ = ["grow_inverse", "inverse_times", "shrink_inverse"]
-
 
 @compiled
 def inverse_times(inverse, n, vector, out):

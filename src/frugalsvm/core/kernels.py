@@ -35,35 +35,6 @@ from frugalsvm.core.fastmath import FARTHEST, LOG2E, decay, row_weighted_sum
 from frugalsvm.core.feature_sums import Chi2Distances, L1Distances, Minima
 from frugalsvm.core.pairing import Products, own_pair
 
-__all__ = [
-    "KERNELS",
-    "MATERN",
-    "RBF",
-    "ROUNDING",
-    "UNIT_KERNELS",
-    "Chi2",
-    "Cosine",
-    "Intersection",
-    "Laplacian",
-    "Linear",
-    "Matern12",
-    "Matern32",
-    "Matern52",
-    "Poly",
-    "Precomputed",
-    "Tanimoto",
-    "kernel_block",
-    "kernel_row",
-    "kernel_value",
-    "pairing_of",
-    "scaled_distance",
-    "scored_row",
-    "self_value",
-    "steepness",
-    "value_error",
-    "values_in_row",
-]
-
 _LOWEST = -FARTHEST / LOG2E  # of an exponent, as in `decay`
 _SMALLEST = float(np.finfo(np.float32).tiny)
 # Errors of a squared distance, relative to the norms that it is made of: four units of the last place

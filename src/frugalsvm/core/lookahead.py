@@ -19,22 +19,6 @@ from frugalsvm.core.kernels import kernel_row
 from frugalsvm.core.pairing import row_pairs
 from frugalsvm.core.records import integer_record
 
-__all__ = [
-    "BLOCK_ROWS",
-    "LONG_BLOCK_ROWS",
-    "SHORT_BLOCK_ROWS",
-    "SOURCE_STATE",
-    "example_norm",
-    "load",
-    "place_example",
-    "products_row",
-    "rescale",
-    "slot_products",
-    "slot_row",
-    "touch",
-    "write_example",
-]
-
 # 32 to 128 are alike, see also `block_rows_for`; results are bit-identical for batches that are multiples of it
 BLOCK_ROWS = 64
 SHORT_BLOCK_ROWS = 32  # where products with thousands of vectors should stay in the cache, or many of them change

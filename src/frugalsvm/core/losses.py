@@ -13,8 +13,6 @@ from typing import Annotated, NamedTuple
 from frugalsvm._stored import stored
 from frugalsvm.compiling.functions import generic
 
-__all__ = ["MARGIN", "BinaryHinge", "MulticlassHinge", "hinge_for", "margin_of", "update_direction"]
-
 MARGIN = 1.0
 
 

@@ -67,19 +67,6 @@ from frugalsvm.core.losses import BinaryHinge, MulticlassHinge
 from frugalsvm.core.one_class import OneClass
 from frugalsvm.core.residuals import Residual, Residuals
 
-__all__ = [
-    "FLAT",
-    "best_partner",
-    "best_point",
-    "between",
-    "degradation",
-    "gap",
-    "least_winning_kappa",
-    "log_kernel_value",
-    "lower_bound",
-    "merge_factors",
-]
-
 _E_MINUS_1 = _ROOT_E_MINUS_2 = 0.36787944117144233
 _E_MINUS_2 = 0.1353352832366127
 _FAR = -1.5  # logarithms of kernel values

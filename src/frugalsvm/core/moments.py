@@ -7,8 +7,6 @@ from scipy.sparse import issparse
 
 from frugalsvm.core.capabilities import offers
 
-__all__ = ["Moments", "joined_moments", "moments_of", "scale_gamma"]
-
 BLOCK_ROWS = 2**14  # rows at a time in float64: no large temporary arrays
 FEW_COLUMNS = 16
 

@@ -15,8 +15,6 @@ from typing import NamedTuple
 
 from frugalsvm._stored import stored
 
-__all__ = ["EVERY_ROW", "OneClass"]
-
 EVERY_ROW = 1e300  # a threshold that every score is below
 
 

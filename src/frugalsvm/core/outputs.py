@@ -8,8 +8,6 @@ from frugalsvm.compiling.functions import inlined
 from frugalsvm.core.expansion import Expansion, coefficients, new_expansion
 from frugalsvm.core.records import as_numbers
 
-__all__ = ["binary_labels", "joined", "n_outputs_for", "sign_of", "signs", "with_classes"]
-
 
 def n_outputs_for(n_classes: int) -> int:
     """Two classes share one output; more have one each."""

@@ -13,28 +13,6 @@ from frugalsvm.compiling.functions import compiled, generic, matrix_product, sep
 from frugalsvm.compiling.lanes import MOST_IN_ORDER, lanes_64, lanes_128, lanes_256
 from frugalsvm.core.fastmath import row_products, rows_dot
 
-__all__ = [
-    "LARGE",
-    "PRODUCTS",
-    "SOME_FEATURES",
-    "Products",
-    "add_feature",
-    "add_two_features",
-    "block_pairs",
-    "column_pairs",
-    "exact_pair",
-    "mixed_block_pairs",
-    "needs_columns",
-    "norm_term",
-    "own_pair",
-    "pair",
-    "row_norm",
-    "row_pairs",
-    "slot_sum",
-    "start_pairs",
-    "takes_rows",
-]
-
 
 class Products(NamedTuple):
     """``<x, z>``"""

@@ -11,8 +11,6 @@ from frugalsvm.core.lookahead import example_norm, load, products_row
 from frugalsvm.core.sources import new_source, rows_at_a_time
 from frugalsvm.core.workspace import new_workspace
 
-__all__ = ["confidence", "decision_values", "score_example", "scored"]
-
 
 @generic
 def scored(source, kernel, i, expansion, work):

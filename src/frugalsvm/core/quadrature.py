@@ -19,8 +19,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Rules", "new_rules"]
-
 _STEPS = np.linspace(0.02, 6.0, 600)  # log(rho) of the ellipses that are tried
 _GROWTH = 1.25
 

@@ -6,8 +6,6 @@ written as ``state.counts[0]["n_slots"]``, in compiled code as in Python. Model 
 
 import numpy as np
 
-__all__ = ["as_numbers", "float_record", "integer_record"]
-
 
 def integer_record(*names: str) -> np.dtype:
     """The type of a record of integers."""

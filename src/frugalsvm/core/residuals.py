@@ -37,8 +37,6 @@ import numpy as np
 from frugalsvm._stored import NotNegative, stored
 from frugalsvm.compiling.functions import generic, inlined, larger, smaller
 
-__all__ = ["LOSSES", "Residual", "Residuals", "implicit_step", "loss_of_residuals", "residual_steps"]
-
 STEEP, NONE = 1e12, 1e30  # beyond all residuals of standardized targets, without infinite products
 NOTHING = 1e-12  # shorter steps, of such targets, are rounding errors
 

@@ -4,8 +4,6 @@ import numpy as np
 
 from frugalsvm.compiling.functions import compiled
 
-__all__ = ["below", "new_rng"]
-
 _LEFT, _RIGHT, _AGAIN = np.uint64(13), np.uint64(7), np.uint64(17)  # Marsaglia (2003), period 2^64 - 1
 _HALF = np.uint64(32)
 

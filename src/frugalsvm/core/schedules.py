@@ -37,22 +37,6 @@ from frugalsvm.compiling.functions import generic
 from frugalsvm.core.kernels import self_value
 from frugalsvm.core.losses import MARGIN
 
-__all__ = [
-    "LEARNERS",
-    "Forgetting",
-    "Implicit",
-    "Norma",
-    "PassiveAggressive",
-    "Pegasos",
-    "Perceptron",
-    "advance",
-    "clock_of",
-    "may_fold",
-    "new_schedule",
-    "scale_at",
-    "step_size",
-]
-
 
 @stored("pegasos", kind="schedule")
 class Pegasos(NamedTuple):

@@ -38,18 +38,6 @@ from frugalsvm._stored import COUNTED, stored
 from frugalsvm.compiling.functions import compiled, entry, inlined
 from frugalsvm.core.records import float_record, integer_record
 
-__all__ = [
-    "HUGE",
-    "Promise",
-    "ScoreReservoir",
-    "forgive",
-    "known_scores",
-    "new_reservoir",
-    "observe",
-    "p_values_among",
-    "threshold_of",
-]
-
 HUGE = 1e300  # beyond all scores: compiled code knows no infinity
 _MOST_DOUBLINGS = 64.0
 _ROUNDING = 1e-9  # of a product that should be a whole number

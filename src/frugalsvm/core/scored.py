@@ -18,8 +18,6 @@ from frugalsvm.core.lookahead import SOURCE_STATE, example_norm, load, rescale, 
 from frugalsvm.core.pairing import pair, row_norm
 from frugalsvm.core.predict import scored
 
-__all__ = ["ScoredBlocks", "new_scored_blocks"]
-
 
 class ScoredBlocks(NamedTuple):
     """What is given with every block: its rows, values, scores and weights, and ``state[0]["room"]``."""

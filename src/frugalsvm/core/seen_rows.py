@@ -27,31 +27,6 @@ from frugalsvm._stored import NOT_BELOW_ZERO, Count, NotNegative, stored
 from frugalsvm.compiling.threads import ONE_THREAD, Threads, blas_threads
 from frugalsvm.core.moments import moments_of
 
-__all__ = [
-    "FAR_ROWS",
-    "SURELY",
-    "Directions",
-    "Factors",
-    "Metric",
-    "Origin",
-    "cancellation",
-    "far_limit",
-    "followed",
-    "in_metric",
-    "largest_size",
-    "lost_digits",
-    "mapped",
-    "new_metric",
-    "new_origin",
-    "origin_at",
-    "origin_of_moments",
-    "out_of_metric",
-    "relative",
-    "seen_rows",
-    "some_rows",
-]
-
-
 SAMPLE_ROWS = 256  # rows from which an origin is taken
 LOSS = 1e-6  # errors of kernel values, up to a factor of a few, that are worth an origin of one's own
 FAR_LOSS = 1e-5  # likewise, worth moving it

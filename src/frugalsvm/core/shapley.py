@@ -31,8 +31,6 @@ from frugalsvm.core.fastmath import LOG2E, below_one, exp2_nonpositive, maximum
 from frugalsvm.core.kernels import RBF, Chi2, Laplacian
 from frugalsvm.core.quadrature import Rules
 
-__all__ = ["Game", "Room", "add_shapley_values", "new_game", "new_room"]
-
 _TINY = float(np.finfo(np.float64).tiny)
 _BLOCK_VALUES = 2**15  # of some rows and a tile, which share what is computed for a background row
 

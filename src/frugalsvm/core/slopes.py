@@ -12,8 +12,6 @@ from frugalsvm.compiling.functions import compiled, entry, generic
 from frugalsvm.core.fastmath import LOG2E, decay
 from frugalsvm.core.kernels import RBF, Laplacian, Matern12, Matern32, Matern52, kernel_row, scaled_distance, steepness
 
-__all__ = ["slope_block", "slope_row", "sum_weighted_differences"]
-
 
 @generic
 def slope_row(kernel, products, norms, norm_x, out, n):

@@ -8,8 +8,6 @@ from frugalsvm.core.lookahead import LONG_BLOCK_ROWS
 from frugalsvm.core.pairing import Products
 from frugalsvm.core.sparse_source import SparseColumns, new_sparse_source
 
-__all__ = ["current_columns", "new_source", "rows_at_a_time"]
-
 
 def new_source(kernel, X, order, expansion, block_rows=None, *, stays=False):
     """The source for a kernel and a matrix of the store's type, C-contiguous or CSR, taken in ``order``.

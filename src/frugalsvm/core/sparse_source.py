@@ -17,8 +17,6 @@ from frugalsvm.core.lookahead import (
 )
 from frugalsvm.core.pairing import PRODUCTS, add_feature, add_two_features, norm_term, slot_sum, start_pairs
 
-__all__ = ["PACKED_BYTES", "WHOLE_BYTES", "SparseColumns", "column_products", "new_sparse_source"]
-
 PACKED_BYTES = 32 * 2**20  # bound on the packed columns
 WHOLE_BYTES = 512 * 2**20  # up to here, all features are packed once and kept current if there are many rows to learn
 

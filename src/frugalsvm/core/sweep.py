@@ -16,15 +16,6 @@ import numpy as np
 from frugalsvm.compiling.functions import compiled
 from frugalsvm.core.factor import add_product, add_square, invert_factor, multiply, set_apart, set_sizes
 
-__all__ = [
-    "is_first_block_inverted",
-    "is_stage_part_done",
-    "multiply_block",
-    "multiply_block_transposed",
-    "n_blocks_of",
-    "n_stage_parts",
-]
-
 
 @compiled
 def n_blocks_of(n, width):

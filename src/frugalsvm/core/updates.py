@@ -12,8 +12,6 @@ from frugalsvm.core.one_class import OneClass
 from frugalsvm.core.residuals import Residual, Residuals, residual_steps
 from frugalsvm.core.schedules import step_size
 
-__all__ = ["update_of"]
-
 
 @generic
 def update_of(loss, schedule, kernel, label, norm, weight, before, scale, raw_step, work):

@@ -4,8 +4,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Workspace", "new_workspace", "scratch"]
-
 _LINE = 64  # bytes in a line of the cache
 
 

@@ -18,8 +18,6 @@ from frugalsvm.lowrank.backends.partitions import rows_to_begin_with
 from frugalsvm.lowrank.maps import n_candidates, width_of
 from frugalsvm.lowrank.passes import Passes
 
-__all__ = ["DaskASSETClassifier", "LowRankRounds"]
-
 _FEATURES_SHARE = 0.3  # of the cluster's memory, for features
 
 

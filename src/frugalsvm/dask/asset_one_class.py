@@ -14,8 +14,6 @@ from frugalsvm.lowrank.landmarks import SAMPLE_PER_LANDMARK, place_landmarks
 from frugalsvm.lowrank.maps import n_candidates
 from frugalsvm.lowrank.one_class import mean_of_sums, share_at_border
 
-__all__ = ["DaskASSETOneClassSVM"]
-
 
 @documented
 class DaskASSETOneClassSVM(LowRankRounds, local=ASSETOneClassSVM, persist="auto"):

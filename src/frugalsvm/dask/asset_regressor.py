@@ -4,8 +4,6 @@ from frugalsvm.dask.asset import LowRankRounds
 from frugalsvm.estimators.asset_regressor import ASSETRegressor
 from frugalsvm.estimators.parameters import documented
 
-__all__ = ["DaskASSETRegressor"]
-
 
 @documented
 class DaskASSETRegressor(

@@ -20,8 +20,6 @@ from frugalsvm.estimators.parameters import documented
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.lowrank.training import Watch
 
-__all__ = ["DaskBSGDClassifier"]
-
 _REGULARIZED = ("pegasos", "norma")  # learners that alpha is for
 
 

@@ -4,8 +4,6 @@ from frugalsvm.dask._cells import CellsOnCluster
 from frugalsvm.estimators.local_svc import LocalSVC
 from frugalsvm.estimators.parameters import documented
 
-__all__ = ["DaskLocalSVC"]
-
 
 @documented
 class DaskLocalSVC(CellsOnCluster, local=LocalSVC, without=["budget", "tree", "ranges"]):

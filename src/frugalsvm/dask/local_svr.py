@@ -4,8 +4,6 @@ from frugalsvm.dask._cells import CellsOnCluster
 from frugalsvm.estimators.local_svr import LocalSVR
 from frugalsvm.estimators.parameters import documented
 
-__all__ = ["DaskLocalSVR"]
-
 
 @documented
 class DaskLocalSVR(CellsOnCluster, local=LocalSVR, without=["budget", "tree", "ranges"]):

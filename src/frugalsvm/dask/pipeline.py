@@ -16,8 +16,6 @@ from frugalsvm.pipelines.encoder import joined_encoder
 from frugalsvm.pipelines.frames import is_frame
 from frugalsvm.pipelines.rows import split_input
 
-__all__ = ["DaskPipeline"]
-
 _MOST_CATEGORIES = 10_000  # of a column in a partition: the client gets all of them
 _STREAM = 31  # of random numbers
 

@@ -29,8 +29,6 @@ from frugalsvm.datasets._blocks import (
 )
 from frugalsvm.datasets.real import load
 
-__all__ = ["make_deformed_mnist", "stream_deformed_mnist"]
-
 _SIDE = 28
 _N_PIXELS = _SIDE * _SIDE
 _WHITE = np.float32(255.0)

@@ -21,8 +21,6 @@ from frugalsvm.datasets._blocks import Examples, RandomState, Reader, as_seed, c
 from frugalsvm.datasets._drifting_populations import POPULATIONS
 from frugalsvm.datasets._schedules import Schedule
 
-__all__ = ["DriftStream", "list_drift_streams"]
-
 
 def list_drift_streams() -> list[str]:
     """Name the populations of `DriftStream`.

@@ -18,14 +18,6 @@ from frugalsvm.datasets._sources import SOURCES, Source
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
 
-__all__ = [
-    "DatasetMismatchError",
-    "DatasetUnavailableError",
-    "fetch",
-    "get_data_home",
-    "list_datasets",
-    "load",
-]
 
 Arrays = dict[str, NDArray]
 

@@ -27,8 +27,6 @@ from frugalsvm.datasets._blocks import (
     first_examples,
 )
 
-__all__ = ["list_streams", "make_checkerboard", "make_two_gaussians", "make_waveform", "stream"]
-
 
 def make_checkerboard(
     n_samples: int = 1000,

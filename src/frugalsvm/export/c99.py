@@ -18,8 +18,6 @@ from frugalsvm.export.learning_c.state import state_bytes
 from frugalsvm.export.learning_c.writing import learner_texts
 from frugalsvm.export.models import checked_dtype, refuse_cells, warn_of_rounding
 
-__all__ = ["to_c"]
-
 _LARGEST = 32 * 2**20  # bytes of tables
 _STARTS, _LAYOUTS = ("model", "empty"), ("files", "arduino")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*", re.ASCII)

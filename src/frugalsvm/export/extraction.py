@@ -22,8 +22,6 @@ from frugalsvm.lowrank.nystroem import Nystroem
 from frugalsvm.lowrank.own_kernel import OwnKernel
 from frugalsvm.pipelines import StreamingScaler, StreamPipeline
 
-__all__ = ["plain_model"]
-
 # Kernels that can be exported
 _EXPORTED = (
     "rbf", "laplacian", "matern12", "matern32", "matern52", "chi2", "intersection", "tanimoto", "cosine", "poly",

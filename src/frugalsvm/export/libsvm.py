@@ -25,8 +25,6 @@ from frugalsvm.export._files import write_file
 from frugalsvm.export.extraction import plain_model
 from frugalsvm.export.models import PlainModel, labels_of, refuse_cells
 
-__all__ = ["scaling_file_of", "to_arrays", "to_libsvm"]
-
 _KERNEL_NAMES = {"rbf": "rbf", "poly": "polynomial", "linear": "linear"}
 _TYPES = {"value": "epsilon_svr", "inlier": "one_class"}  # of models without classes
 _LARGEST_LABEL = 2**31 - 1

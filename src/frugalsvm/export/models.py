@@ -43,21 +43,6 @@ from frugalsvm.pipelines.encoder import ColumnEncoder
 from frugalsvm.pipelines.rows import split_input
 from frugalsvm.pipelines.statistics import KNEE, softened
 
-__all__ = [
-    "ANGLES",
-    "DTYPES",
-    "FARTHEST_EXPONENT",
-    "MATERN",
-    "PlainModel",
-    "as_type",
-    "checked_dtype",
-    "labels_of",
-    "matern_factor",
-    "mean_parts",
-    "refuse_cells",
-    "warn_of_rounding",
-]
-
 ROWS_AT_A_TIME = 1024  # rows whose kernel values are held at once
 DTYPES = ("float32", "float64")
 MATERN = {"matern12": (1.0,), "matern32": (1.0, 1.0), "matern52": (1.0, 1.0, 1.0 / 3.0)}  # factors of powers of s

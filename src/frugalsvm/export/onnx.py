@@ -23,8 +23,6 @@ from frugalsvm.export.models import (
     warn_of_rounding,
 )
 
-__all__ = ["to_onnx"]
-
 # Old enough for every runtime of the last years, new enough for all operators here in both types
 OPSET, ML_OPSET, IR_VERSION = 17, 3, 8
 _LABEL_TYPES = {"bool": "BOOL", "int": "INT64", "float": "DOUBLE", "str": "STRING"}

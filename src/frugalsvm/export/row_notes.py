@@ -6,8 +6,6 @@ from frugalsvm.export.models import PlainModel
 from frugalsvm.persist import describe
 from frugalsvm.streams.columns import schema_of
 
-__all__ = ["row_notes"]
-
 _NAMED = 40  # columns, at most
 
 

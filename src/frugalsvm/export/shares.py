@@ -7,8 +7,6 @@ from frugalsvm.core.capabilities import kernels_that_offer, offers
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.export.models import PlainModel
 
-__all__ = ["InseparableError", "able_kernels", "can_share", "check_shares", "input_of_features", "refusal"]
-
 
 class InseparableError(ValueError):
     """A model that mixes features: they have no exact shares."""

@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from frugalsvm.core.seen_rows import COARSE
 
-__all__ = ["blurred", "blurred_words"]
-
 _VALUES = 1_000_000  # that are looked at
 _LEAST_ROWS = 50
 _WHOLE = 2.0**24  # up to here, float32 has all whole numbers

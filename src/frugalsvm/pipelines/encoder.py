@@ -16,8 +16,6 @@ from frugalsvm.pipelines.surprises import Surprises
 from frugalsvm.pipelines.target_means import encoded_means, numbers_of
 from frugalsvm.pipelines.text_words import frequent_words, indicators_of_words, words_tell
 
-__all__ = ["ColumnEncoder", "joined", "joined_encoder"]
-
 METHODS = ("onehot", "hash", "target")
 DENSE_WIDTH = 128  # up to this number of one-hot features, rows of numbers stay dense
 

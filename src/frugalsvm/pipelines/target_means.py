@@ -11,8 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CategoryMeans", "class_indicators", "encoded_means", "means_of_categories", "normalized", "numbers_of"]
-
 N_FOLDS = 5
 _MOST_CLASSES = 8  # of which means are taken: those of most rows
 _LEAST_CORRELATION = 3.0  # in standard errors of one that is 0: less tells nothing about the target

@@ -15,8 +15,6 @@ from scipy.sparse import csr_matrix
 from frugalsvm.pipelines.coded import CodedText
 from frugalsvm.pipelines.target_means import normalized
 
-__all__ = ["frequent_words", "indicators_of_words", "words_tell"]
-
 _WORD = re.compile(r"[^\W\d_]+|\d+")
 _LEAST_ROWS, _LEAST_SHARE = 5, 0.02  # of a word: with rarer ones AutoSVC gained half as much on titanic
 _FEW_ROWS, _MOST_OF_FEW_ROWS, _MOST = 10_000, 80, 20  # words of a column: features take time and memory for each row

@@ -9,8 +9,6 @@ from frugalsvm.estimators.bsgd import BSGDClassifier
 from frugalsvm.estimators.constraints import AUTO
 from frugalsvm.exceptions import ParameterError
 
-__all__ = ["candidates_for", "check_candidates", "usual_grid"]
-
 # The best is among these, or within 0.3 points, in one pass over six tables. The first is taken where nothing is known.
 _GAMMA_FACTORS = 1.0, 2.0, 4.0  # of gamma="auto"
 _STRENGTHS = {"alpha": (1e-4, 1e-3, 1e-5), "C": (1.0, 10.0, 100.0)}

@@ -24,8 +24,6 @@ from frugalsvm.estimators.learner import BudgetedClassifier
 from frugalsvm.estimators.unchanged import prepare_to_learn
 from frugalsvm.persist.savable import FOR_PREDICTION
 
-__all__ = ["Batch", "steps_of", "teach"]
-
 _NO_WEIGHTS = np.empty(0)
 
 

@@ -9,8 +9,6 @@ from frugalsvm.persist.savable import Saved, check_parameters
 from frugalsvm.persist.values import are_names, dict_of, integer, is_estimator, list_of, part
 from frugalsvm.stream_search.standing import leader, reduced
 
-__all__ = ["TUNER"]
-
 
 def _is_sound(tuner: Any) -> bool:
     standing, first = tuner._race, tuner._racers[0]

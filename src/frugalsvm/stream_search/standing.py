@@ -13,8 +13,6 @@ import numpy as np
 
 from frugalsvm._stored import NOT_BELOW_ZERO, Count, NotNegative, distinct, stored, within
 
-__all__ = ["Standing", "accuracies", "begun", "judged", "leader", "learned", "reduced", "thinned"]
-
 _MORE_THAN_CHANCE = 3.0  # standard errors of a paired difference
 _REMEMBERED = 0.25  # share of what was judged that counts after the number of rows has doubled
 _STILL_LEARNING = -1

@@ -25,8 +25,6 @@ from frugalsvm.stream_search.saved import TUNER
 from frugalsvm.stream_search.standing import Standing, accuracies, begun, judged, leader, learned, thinned
 from frugalsvm.stream_search.turns import in_turns
 
-__all__ = ["StreamTuner"]
-
 _FIRST_ROWS = 1000  # of `fit`: learned before any is judged, and the default grid is taken from them
 _FIT_ROWS = 4096  # that `fit` takes at a time
 # Rows are judged in blocks: short ones are all checks of input, long ones are judged by models that lack many rows.

@@ -7,8 +7,6 @@ from typing import Any
 
 from frugalsvm.compiling.threads import Threads
 
-__all__ = ["in_turns"]
-
 
 class _Turns:
     """Generators, each advanced by one thread at a time."""

@@ -14,8 +14,6 @@ from frugalsvm.core.fastmath import LOG2E
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.export.models import PlainModel
 
-__all__ = ["POWERS", "PRECISIONS", "FixedModel", "check_precision", "fixed_model"]
-
 
 class _Precision(NamedTuple):
     """How large whole numbers may be; differences of rows and vectors have 32 bits when squared."""

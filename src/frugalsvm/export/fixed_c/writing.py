@@ -10,8 +10,6 @@ from frugalsvm.export._c_files import LABELS, c_file, filled, label_table, named
 from frugalsvm.export.fixed_c.model import POWERS, PRECISIONS, FixedModel, fixed_model
 from frugalsvm.export.models import PlainModel
 
-__all__ = ["fixed_texts"]
-
 _PREDICTED = {
     "sign": ("int", "The index of the predicted class in name_labels."),
     "argmax": ("int", "The index of the predicted class in name_labels."),

@@ -13,17 +13,6 @@ from frugalsvm.pipelines import StreamPipeline
 from frugalsvm.pipelines.statistics import Statistics
 from frugalsvm.pipelines.watching import watch_of_all
 
-__all__ = [
-    "Conformal",
-    "Following",
-    "Scaling",
-    "before_estimator",
-    "conformal_of",
-    "follow",
-    "learner_of",
-    "pipeline_of",
-]
-
 _CONFORMAL = {ConformalClassifier: "class", ConformalRegressor: "number", ConformalDetector: "nothing"}
 
 

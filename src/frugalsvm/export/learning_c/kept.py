@@ -11,8 +11,6 @@ from frugalsvm.core.records import as_numbers
 from frugalsvm.export.learning_c.around import Following, Scaling
 from frugalsvm.export.learning_c.plan import Plan
 
-__all__ = ["LARGEST_COUNT", "Reader", "kept_of", "read_kept"]
-
 LARGEST_COUNT = 2**62
 _WINDOW_COUNTS, _WINDOW_SCALARS = ("n_scores", "n_looks"), ("threshold", "offset", "due")
 _TAKEN_COUNTS, _TAKEN_SCALARS = ("n_scores", "n_rows", "n_misses"), ("due", "threshold")

@@ -23,18 +23,6 @@ from frugalsvm.core.one_class import OneClass
 from frugalsvm.core.residuals import Residual, Residuals
 from frugalsvm.core.schedules import Forgetting, Implicit, Norma, Pegasos, Perceptron
 
-__all__ = [
-    "Piece",
-    "conformal_piece",
-    "following_piece",
-    "kernel_piece",
-    "loss_piece",
-    "number_piece",
-    "policy_piece",
-    "schedule_piece",
-    "supported",
-]
-
 _NONE: Mapping[str, Any] = MappingProxyType({})
 _STEEPNESS = {Matern12: 1.0, Matern32: 3.0, Matern52: 5.0}
 _BEFORE_EXP = {

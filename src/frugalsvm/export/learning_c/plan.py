@@ -31,8 +31,6 @@ from frugalsvm.export.learning_c.parts import supported
 from frugalsvm.persist.savable import FOR_PREDICTION
 from frugalsvm.pipelines import StreamPipeline
 
-__all__ = ["Plan", "plan_of"]
-
 _LEARN = (BSGDClassifier, BSGDRegressor, BSGDOneClassSVM, BudgetedPerceptron)
 _KINDS = {BSGDRegressor: "number", BSGDOneClassSVM: "nothing"}
 

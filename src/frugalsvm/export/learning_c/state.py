@@ -34,8 +34,6 @@ from frugalsvm.export.learning_c.plan import Plan, plan_of
 from frugalsvm.export.models import checked_dtype
 from frugalsvm.persist.archive import ModelFileError
 
-__all__ = ["bytes_of", "context_bytes", "digest_of", "read_state", "state_bytes", "write_state"]
-
 MAGIC, VERSION = b"FSVM", 1
 _COUNTS = ("n_seen", "n_updates", "n_maintenance", "n_kernel_evals")
 _DTYPES = (np.dtype(np.float32), np.dtype(np.float64))

@@ -22,8 +22,6 @@ from frugalsvm.export.learning_c.plan import Plan
 from frugalsvm.export.learning_c.state import bytes_of, digest_of, state_bytes
 from frugalsvm.pipelines.statistics import KNEE
 
-__all__ = ["learner_texts"]
-
 _WORDS = {"class": "classifier", "number": "regressor", "nothing": "one-class machine"}
 _LARGEST_COEFFICIENT = {"float32": 1e30, "float64": 1e250}
 _BYTES_IN_A_LINE = 20
