@@ -208,7 +208,7 @@ class TestColumns:
         (tmp_path / "t.csv").write_text("a,b,home town,who is it,label\n" + "".join(lines))
         model = tmp_path / "m.frugal"
         told = invoke("train", tmp_path / "t.csv", "-o", model, "--time-budget", "2s").output
-        assert "(--categorical 'who is it' keeps it)" in told
+        assert "(--categorical 'who is it' takes whole texts)" in told
         told = " ".join(invoke("export", model, "--to", "c", "-o", tmp_path).output.split())
         assert "the numbers of a row, in this order: a, b" in told
         assert "the text of a row, in this order: home town" in told

@@ -214,8 +214,8 @@ class AutoMachine(AutoParameters, ThreadSafe, BaseEstimator):
         ways, pipeline = {SCALED: way}, way.pipeline
         encoder = pipeline.encoder_
         silent = [name for name in unlike if encoder is None or name not in encoder.names_]
-        if (told := left_out(table, silent, unlike)) is not None and self._layout is not None:
-            warn_caller(f"{told} To keep a column, convert it with astype('category').", UserWarning)
+        if (sentence := left_out(table, silent, unlike)) is not None and self._layout is not None:
+            warn_caller(f"{sentence} To keep a column, convert it with astype('category').", UserWarning)
         names = feature_names if self._layout is None else self._layout.number_names
         if names is not None:
             if len(names) != pipeline.n_features_in_:
@@ -223,7 +223,7 @@ class AutoMachine(AutoParameters, ThreadSafe, BaseEstimator):
                 raise ParameterError("feature_names", names, expected)
             pipeline.number_names_ = np.array(names, object)
         self._name_features(pipeline)
-        notes = [*([] if told is None else [told]), *notes_on(table, self._layout, pipeline)]
+        notes = [*([] if sentence is None else [sentence]), *notes_on(table, self._layout, pipeline)]
         if pipeline.indicates:
             n_missing = len(pipeline.filler_.indicated_)
             notes.append(

@@ -23,6 +23,7 @@ from frugalsvm.core.score_reservoir import (
     threshold_of,
 )
 from frugalsvm.estimators.constraints import check_count, check_positive
+from frugalsvm.estimators.targets import checked_weights
 from frugalsvm.estimators.unchanged import prepare_to_learn
 from frugalsvm.exceptions import ParameterError
 
@@ -162,14 +163,17 @@ class KeepsPromise(_Shortcuts):
         if wraps_river(self):
             raise ValueError("Models of river learn row by row: use partial_fit.")
         X, y, sample_weight = indexable(X, y, sample_weight)
+        sample_weight = checked_weights(sample_weight, X)
         known = np.arange(_num_samples(X)) if sample_weight is None else np.flatnonzero(sample_weight)
         n_rows = len(known)
+        if not n_rows and sample_weight is not None:
+            raise ValueError("All weights are zero: there is nothing to learn.")
         if n_rows < 2:
             raise ValueError(f"fit learns some rows and calibrates with others: {n_rows} sample is not enough.")
         order = check_random_state(self.random_state).permutation(known)
         n_held = max(1, min(self.window, n_rows // _HELD_OUT))
         held, learned = np.sort(order[:n_held]), np.sort(order[n_held:])
-        weights = {} if sample_weight is None else {"sample_weight": np.asarray(sample_weight)[learned]}
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight[learned]}
         targets = () if y is None else (y[learned],)
         model = clone(self.estimator).fit(_safe_indexing(X, learned), *targets, **weights)
         return model, _safe_indexing(X, held), None if y is None else y[held]
