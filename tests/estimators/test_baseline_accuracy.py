@@ -14,8 +14,14 @@ pytestmark = pytest.mark.slow
 
 METHODS = ("MP+stop", "MP+random", "Projectron++", "BPA")
 DATA = ("banana", "a9a", "ijcnn1", "satimage", "usps", "pendigits", "letter")
-# Below the printed mean by more than its printed deviation: 0.23 with a deviation of 0.18, 1.5 with 1.1, 1.2 with 0.7.
-SHORT = {("MP+stop", "ijcnn1", 100): 0.3, ("MP+random", "letter", 500): 1.8, ("Projectron++", "satimage", 500): 1.3}
+# Below the printed mean by more than its printed deviation: 0.23 with a deviation of 0.18, 0.51 with 0.2, 1.5 with 1.1,
+# 1.2 with 0.7. `experiments/bsgd/explanations.toml` says why.
+SHORT = {
+    ("MP+stop", "ijcnn1", 100): 0.3,
+    ("MP+stop", "pendigits", 500): 0.4,
+    ("MP+random", "letter", 500): 1.8,
+    ("Projectron++", "satimage", 500): 1.3,
+}
 NOISE = 0.3  # of a mean of five
 
 

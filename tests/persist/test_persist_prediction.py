@@ -35,10 +35,9 @@ def test_predicts_the_same_and_does_not_learn_on(name, n_classes, path):
     small = load(path)
     np.testing.assert_array_equal(small.decision_function(X), model.decision_function(X))
     np.testing.assert_array_equal(small.predict(X), model.predict(X))
-    np.testing.assert_array_equal(small.intercept_, model.intercept_)
-    if getattr(model, "support_vectors_", None) is not None:
-        np.testing.assert_array_equal(small.support_vectors_, model.support_vectors_)
-        np.testing.assert_array_equal(small.dual_coef_, model.dual_coef_)
+    for name in ("intercept_", "support_vectors_", "dual_coef_"):
+        if getattr(model, name, None) is not None:
+            np.testing.assert_array_equal(getattr(small, name), getattr(model, name))
     with pytest.raises(ValueError, match=REFUSAL):
         small.partial_fit(X, y)
     np.testing.assert_array_equal(small.decision_function(X), model.decision_function(X))
