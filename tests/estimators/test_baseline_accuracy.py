@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 METHODS = ("MP+stop", "MP+random", "Projectron++", "BPA")
 DATA = ("banana", "a9a", "ijcnn1", "satimage", "usps", "pendigits", "letter")
 # Below the printed mean by more than its printed deviation: 0.23 with a deviation of 0.18, 0.51 with 0.2, 1.5 with 1.1,
-# 1.2 with 0.7. `experiments/bsgd/explanations.toml` says why.
+# 1.2 with 0.7. `experiments/bsgd/explanations.toml` says why those of MP are.
 SHORT = {
     ("MP+stop", "ijcnn1", 100): 0.3,
     ("MP+stop", "pendigits", 500): 0.4,
