@@ -13,8 +13,10 @@ import pytest
 from make_version_files import FOLDER
 from mutating import entries_of, number_of, refused, sealed, with_array, with_document
 
-from frugalsvm.persist import ModelFileError, describe, load
+from frugalsvm.budgeted.neighbors import UNKNOWN, new_neighbors
+from frugalsvm.persist import ModelFileError, describe, load, save
 from frugalsvm.persist.archive import write_archive
+from frugalsvm.pipelines import StreamingScaler
 
 GOOD = FOLDER / "version1.frugal"
 CAP = 64 * 2**20  # bytes that reading a small file may take
@@ -339,3 +341,25 @@ def test_memory_stays_small(tmp_path, good):
         assert tracemalloc.get_traced_memory()[1] < CAP
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("slots", "n_covered", "is_sound"),
+    [([1, 0, 0], 3, True), ([], 0, True), ([UNKNOWN], 1, True), ([1, UNKNOWN, 0], 3, False), ([1, 3, 0], 3, False)],
+)
+def test_neighbors_are_known_where_compiled_code_looks(slots, n_covered, is_sound):
+    neighbors = new_neighbors(16)
+    neighbors.slot[: len(slots)] = slots
+    neighbors.state["n_covered"] = n_covered
+    assert neighbors.is_sound({"s": 16}) is is_sound
+
+
+def test_a_scaler_that_watches_has_limits(tmp_path):
+    scaler = StreamingScaler().fit(np.random.default_rng(0).normal(size=(200, 2)))
+    scaler.freeze()
+    save(scaler, tmp_path / "scaler.frugal")
+    assert load(tmp_path / "scaler.frugal").watches
+    scaler.limit_ = None
+    save(scaler, tmp_path / "scaler.frugal")
+    with pytest.raises(ModelFileError):
+        load(tmp_path / "scaler.frugal")

@@ -31,8 +31,11 @@ class Neighbors(NamedTuple):
     state: Annotated[np.ndarray, NEIGHBORS_STATE, "1"]
 
     def is_sound(self, sizes) -> bool:
-        """Whether neighbors are slots."""
-        return within(as_numbers(self.state), sizes["s"] + 1) and within(self.slot, sizes["s"], UNKNOWN)
+        """Whether neighbors are slots, and known where they are said to be: compiled code looks no further."""
+        n_covered = int(self.state[0]["n_covered"])
+        if not (within(as_numbers(self.state), sizes["s"] + 1) and within(self.slot, sizes["s"], UNKNOWN)):
+            return False
+        return n_covered < 2 or within(self.slot[:n_covered], n_covered)
 
 
 def new_neighbors(capacity):

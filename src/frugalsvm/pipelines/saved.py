@@ -64,6 +64,8 @@ def _scaler(scaler: Any) -> bool:
     if any(array is not None and array.shape != (scaler.n_features_in_,) for array in arrays):
         return False
     mean, var, median, scale, limit, constant = arrays
+    if state.get("_watch") is not None and (limit is None or constant is None):
+        return False  # there is nothing that rows could leave
     if scale is None:  # it is taken from the rows of a stream when it is needed
         return median is limit is constant is None and scaler._streams
     is_robust = median is not None
