@@ -59,6 +59,12 @@ def _numbers_only(X):
     return X.select_dtypes("number")
 
 
+_NUMBERS_AND_TEXT = (
+    Way("AutoSVR", "auto"),
+    Way("CatBoost", "catboost"),
+    Way("AutoSVR, numbers only", "auto", change=_numbers_only),
+    Way("CatBoost, numbers only", "catboost", change=_numbers_only),
+)
 CAUSES = {
     "titanic": (
         Way("AutoSVC", "auto"),
@@ -80,12 +86,7 @@ CAUSES = {
         Way("AutoSVC without a metric", "auto", {"metric": None}),
         Way("XGBoost", "xgboost"),
     ),
-    "ames": (
-        Way("AutoSVR", "auto"),
-        Way("CatBoost", "catboost"),
-        Way("AutoSVR, numbers only", "auto", change=_numbers_only),
-        Way("CatBoost, numbers only", "catboost", change=_numbers_only),
-    ),
+    "ames": _NUMBERS_AND_TEXT,
     "a9a": (
         Way("AutoSVC, 4,000 rows", "auto", n_rows=4_000),
         Way("HistGradientBoosting, 4,000 rows", "hgb", n_rows=4_000),
@@ -93,12 +94,7 @@ CAUSES = {
         Way("HistGradientBoosting, 16,000 rows", "hgb", n_rows=16_000),
     ),
     "magic": (Way("AutoSVC", "auto"), Way("CatBoost", "catboost")),
-    "loans": (
-        Way("AutoSVR", "auto"),
-        Way("CatBoost", "catboost"),
-        Way("AutoSVR, numbers only", "auto", change=_numbers_only),
-        Way("CatBoost, numbers only", "catboost", change=_numbers_only),
-    ),
+    "loans": _NUMBERS_AND_TEXT,
     "movies": (
         Way("AutoSVR", "auto"),
         Way("LightGBM", "lightgbm"),

@@ -72,7 +72,7 @@ def trained_within(
     """The machines of all cells of all trees in a number of bytes, and leave-one-out scores (n_rows, n_outputs).
 
     A row is left out of its cell in every tree, also as a landmark; trees and other landmarks stay as they are.
-    ``memory`` limits what threads need together; ``advance`` is told how many more cells are done.
+    ``memory`` limits what threads need together; ``advance`` is called with the number of further cells that are done.
     """
     left_out, coded, rng = np.zeros(examples.targets.shape), [], np.random.default_rng(_SEED)
     for done, tree in enumerate(trees):

@@ -24,7 +24,7 @@ Advance = Callable[[int], Any]
 
 
 def _nobody(n_cells: int) -> None:
-    """What is told when nobody listens."""
+    """Where progress is not shown."""
 
 
 class Place(Protocol):
@@ -55,8 +55,8 @@ class Place(Protocol):
     ) -> tuple[list[Cells], np.ndarray]:
         """The machines of all trees, and leave-one-out scores (n_rows, n_outputs) of their mean.
 
-        A row is left out of its cell in every tree; the trees stay as they are. ``advance`` is told, in this thread,
-        how many more cells are done.
+        A row is left out of its cell in every tree; the trees stay as they are. ``advance`` is called, in this thread,
+        with the number of further cells that are done.
         """
 
     def scores(self, kernel: Any, rows: Any, trees: list[Any], X: Any) -> np.ndarray:

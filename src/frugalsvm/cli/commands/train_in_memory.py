@@ -35,7 +35,7 @@ def train_in_memory(request: Request) -> Outcome:
         # The ids by which `forget` takes rows out of a model in cells are their places in the file.
         wanted = request.data if CATALOGUE[options.algorithm].streams else request.data._replace(shuffle="no")
         examined = examine(wanted, opening=partial(open_data, of_numbers=task == NUMBERS))
-        examined.opened.order.is_reported = True  # and matters to nobody who learns all rows at once
+        examined.opened.order.is_reported = True  # all rows are learned at once, in any order
         data, stream = examined.data, examined.opened.stream
         tell_examined(examined, quiet=quiet)
         tell_first_labels(examined, options.algorithm, quiet=quiet)
