@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import sys
 import threading
 import time
 
@@ -58,6 +59,16 @@ def test_the_share_of_openmp(monkeypatch, value, expected):
     monkeypatch.setenv("OMP_NUM_THREADS", value)
     assert thread_count(-1) == expected
     assert thread_count(5) == 5  # who names a number gets it
+
+
+@pytest.mark.usefixtures("eight_cores")
+@pytest.mark.parametrize(("at_first", "expected"), [("", 8), ("2", 2)])
+def test_what_dask_sets_for_its_workers_is_not_for_this_process(monkeypatch, at_first, expected):
+    monkeypatch.setattr(threads, "_SHARE_AT_FIRST", at_first)
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "65536")  # as a LocalCluster does
+    monkeypatch.setitem(sys.modules, "distributed", sys)
+    assert thread_count(-1) == expected
 
 
 @pytest.mark.usefixtures("eight_cores")

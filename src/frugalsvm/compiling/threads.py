@@ -55,8 +55,21 @@ def _n_cores() -> int:
     if _has_one_core():
         return 1
     cores = usable_cores()
-    share = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()  # "4,2" is for nested regions
+    share = _openmp_share().partition(",")[0].strip()  # "4,2" is for nested regions
     return min(cores, int(share)) if share.isdecimal() and int(share) > 0 else cores
+
+
+def _dask_has_set_threads() -> bool:
+    """Whether Dask has started workers from here: then variables that it sets for them are set in this process, too."""
+    return "MALLOC_TRIM_THRESHOLD_" in os.environ and "distributed" in sys.modules
+
+
+def _openmp_share() -> str:
+    """``OMP_NUM_THREADS`` as users and joblib set it: what Dask sets for workers is not meant for this process."""
+    return _SHARE_AT_FIRST if _dask_has_set_threads() else os.environ.get("OMP_NUM_THREADS", "")
+
+
+_SHARE_AT_FIRST = "" if _dask_has_set_threads() else os.environ.get("OMP_NUM_THREADS", "")
 
 
 def usable_cores() -> int:

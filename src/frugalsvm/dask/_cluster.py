@@ -16,6 +16,7 @@ from functools import cached_property
 from importlib import import_module
 from typing import Any
 
+from dask import config as dask_config
 from dask import delayed
 from distributed import Client, Future, get_client, wait
 from distributed.client import FutureCancelledError
@@ -29,6 +30,7 @@ from frugalsvm.dask._freed_memory import keep_freed_memory
 _FAN_IN = 8  # results that one task puts together
 _ANSWER_SECONDS = "5s"
 _SMALL = 2**16  # bytes that travel inside tasks
+_WARNED_ABOVE = "distributed.admin.large-graph-warning-threshold"
 
 
 class SchedulerLostError(ConnectionError):
@@ -147,10 +149,9 @@ class Cluster:
         parcel = Parcel(value)
         if len(pickle.dumps(value, protocol=5)) <= _SMALL:
             return parcel
-        with self._answering():
-            return self.client.submit(
-                opened, parcel, key=f"frugalsvm-broadcast-{self._run}-{self._n_rounds}", pure=False
-            )
+        key = f"frugalsvm-broadcast-{self._run}-{self._n_rounds}"
+        with self._answering(), dask_config.set({_WARNED_ABOVE: "1 TiB"}):  # it is large, and sent once
+            return self.client.submit(opened, parcel, key=key, pure=False)
 
     def each(self, function: Callable, sources: Sequence[tuple], *shared: Any) -> list[Any]:
         """Results for all partitions, in their order: ``function(*source, *shared)``."""
