@@ -95,16 +95,13 @@ def table_of(title: str, rows: list[dict[str, Any]]) -> Any:
     return made
 
 
-def print_written(path: Path) -> None:
-    """Say that a page was written."""
-    Printer().print(f"\nA page is in {path}.")
-
-
 class Page:
     """A page on standard output."""
 
-    def __init__(self) -> None:
+    def __init__(self, heading: str = "") -> None:
         self._printer, self._is_begun = Printer(), False
+        if heading:
+            self.heading(heading)
 
     def heading(self, words: str) -> None:
         """A heading, after an empty line unless the page begins with it."""
@@ -128,6 +125,11 @@ class Page:
     def lines(self, lines: Iterable[str]) -> None:
         for line in lines:
             self.sentence(line)
+
+    def written(self, path: Path | None) -> None:
+        """Where the same is in HTML, if it is."""
+        if path is not None:
+            self.sentence(f"\nA page is in {path}.")
 
     def sections(self, sections: Iterable[tuple[str, list[str]]]) -> None:
         """Headings, where they are not empty, and the lines below them."""
