@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import unique_labels
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._locks import ThreadSafe, shared
 from frugalsvm.compiling.threads import Threads, blas_threads, thread_count
@@ -17,6 +17,7 @@ from frugalsvm.estimators.automatic import may_follow
 from frugalsvm.estimators.bsgd import BSGDClassifier
 from frugalsvm.estimators.constraints import check_count
 from frugalsvm.estimators.labels import classes_in, column_of, distinct_labels
+from frugalsvm.estimators.targets import checked_weights
 from frugalsvm.estimators.unchanged import LONG_BATCH, unchanged_on_error, undone_on_error
 from frugalsvm.estimators.validation import rows_that_count, validated_rows
 from frugalsvm.stream_search.candidates import candidates_for, check_candidates
@@ -202,9 +203,7 @@ class StreamTuner(ClassifierMixin, ThreadSafe, BaseEstimator):
         if X.shape[0] != len(y):
             raise ValueError(f"X has {X.shape[0]} rows, but y has {len(y)} labels: inconsistent numbers of samples.")
         classes_in(y)  # which refuses what cannot be classes
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        return X, y, sample_weight
+        return X, y, checked_weights(sample_weight, X)
 
     def _begin(self, X, y, weights, classes):
         """Make the candidates, and have them learn their first rows."""
