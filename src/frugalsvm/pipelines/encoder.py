@@ -229,7 +229,9 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
         """Names of the features; none with "hash", where columns share them."""
         names: list[str] = []
         for name, known, width in zip(self.names_, self.hot_categories_, self.widths_, strict=False):
-            own = _words_in_words(name, known) if self._has_words(name) else [f"{name}={text}" for text in known]
+            own = [f"{name}={text}" for text in known]
+            if self._has_words(name):
+                own = [f"{name} has {word}" if word else f"{name} is missing" for word in known]
             n_means = width - len(known)
             names += own + ([f"{name} (mean)"] if n_means == 1 else [f"{name} ({k + 1})" for k in range(n_means)])
         return names
@@ -305,10 +307,6 @@ def _places(column: CodedText, categories: np.ndarray) -> np.ndarray:
     places = np.minimum(np.searchsorted(categories, column.text), len(categories) - 1)
     is_known = categories[places] == column.text
     return np.where(column.present, np.where(is_known, places, len(categories) + 1), len(categories))
-
-
-def _words_in_words(name, words) -> list[str]:
-    return [f"{name} has {word}" if word else f"{name} is missing" for word in words]
 
 
 def _one_hot(column: CodedText, categories: np.ndarray) -> csr_matrix:
