@@ -17,8 +17,9 @@ from frugalsvm.budgeted.projectron import Projectron
 from frugalsvm.core.dense_sources import FEW_FEATURES
 from frugalsvm.core.experts import Experts
 from frugalsvm.core.fastmath import FARTHEST, LOG2E
-from frugalsvm.core.kernels import RBF, ROUNDING, Laplacian, Linear, Matern12, Matern32, Matern52
+from frugalsvm.core.kernels import RBF, Laplacian, Linear
 from frugalsvm.core.losses import BinaryHinge, MulticlassHinge
+from frugalsvm.core.matern import ROUNDING, Matern12, Matern32, Matern52
 from frugalsvm.core.one_class import OneClass
 from frugalsvm.core.residuals import Residual, Residuals
 from frugalsvm.core.schedules import Forgetting, Implicit, Norma, Pegasos, Perceptron
