@@ -152,7 +152,6 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
             raise ValueError("ColumnEncoder('target') requires y to be passed: it takes means of the target.")
         targets = numbers_of(y)
         weights = np.ones(len(targets)) if weights is None else weights
-        self._keep_words_that_tell(found, targets, weights)
         return self._learn_means(found, targets, weights)
 
     def _check_words(self):
@@ -167,18 +166,17 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
     def _coded(self, name, columns) -> CodedText:
         return coded_text(columns[name], object if self._has_words(name) else "U")
 
-    def _keep_words_that_tell(self, found, targets, weights):
-        for index, (name, column) in enumerate(zip(self.names_, found, strict=True)):
-            words = self.categories_[index]
-            if self._has_words(name) and not words_tell(indicators_of_words(column, words), targets, weights):
-                self.categories_[index] = words[:0]
-
     def _learn_means(self, found, targets, weights):
         hot = self._hot_columns()
         self.means_, learned = [], []
-        for index, column in enumerate(found):
+        for index, (name, column) in enumerate(zip(self.names_, found, strict=True)):
             means, own = np.zeros((0, 0), np.float32), None  # an array of its own for each column in model files
-            if not hot[index]:
+            if self._has_words(name):
+                own = self._indicators(index, column)
+                if not words_tell(own, targets, weights):
+                    self.categories_[index], own = self.categories_[index][:0], own[:, :0]
+                own = own.toarray()
+            elif not hot[index]:
                 places = _places(column, self.categories_[index])[column.codes]
                 means, own = encoded_means(places, targets, weights, len(self.categories_[index]) + 2)
             self.means_.append(means)
