@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.text import Text
 
 from frugalsvm.compiling.notice import QUIET, show_compiling
-from frugalsvm.words import facts_lines, table_lines
+from frugalsvm.words import facts_lines, short, table_lines
 
 PLAIN_SECONDS = 5.0  # between plain lines
 _SOON_SECONDS = 0.5  # what takes less needs no words
@@ -91,7 +91,7 @@ def table_of(title: str, rows: list[dict[str, Any]]) -> Any:
     for key in rows[0] if rows else ():
         made.add_column(key, justify="left" if isinstance(rows[0][key], str) else "right")
     for row in rows:
-        made.add_row(*(f"{value:.4g}" if isinstance(value, float) else str(value) for value in row.values()))
+        made.add_row(*map(short, row.values()))
     return made
 
 

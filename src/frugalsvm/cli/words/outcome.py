@@ -15,7 +15,7 @@ from frugalsvm.pipelines.first_rows import Examined
 from frugalsvm.pipelines.label_task import Task, many_classes, task_of, task_words
 from frugalsvm.pipelines.reading import FIRST_ROWS, DataOptions, Opened
 from frugalsvm.streams.columns import LABEL_NAMES
-from frugalsvm.words import counted, coverage_words
+from frugalsvm.words import counted, coverage_words, short
 
 SHOWN_BAD_LINES = 3
 
@@ -228,7 +228,7 @@ def _parameters(outcome: Outcome) -> str:
 def _shown(value: Any) -> str:
     if isinstance(value, tuple | list):
         return ", ".join(f"{each:g}" for each in value)
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return short(value)
 
 
 class TuneOutcome(NamedTuple):
