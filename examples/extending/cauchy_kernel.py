@@ -5,8 +5,7 @@ Import this module before you fit, and ``kernel="cauchy"`` works in all estimato
 
 from typing import NamedTuple
 
-from frugalsvm.core.fastmath import row_weighted_sum
-from frugalsvm.core.kernels import KERNELS, kernel_row, kernel_value, scored_row
+from frugalsvm.core.kernels import KERNELS, kernel_row, kernel_value
 
 
 class Cauchy(NamedTuple):
@@ -29,12 +28,6 @@ def _cauchy_row(kernel, products, norms, norm_x, out, n):
     gamma = out.dtype.type(kernel.gamma)
     for j in range(n):
         out[j] = one / (one + gamma * max(norms[j] + norm_x - two * products[j], zero))
-
-
-@scored_row.implement(Cauchy)
-def _cauchy_scored_row(kernel, products, norms, norm_x, weights, out, n):
-    kernel_row(kernel, products, norms, norm_x, out, n)
-    return row_weighted_sum(weights, 0, out, n)
 
 
 KERNELS["cauchy"] = Cauchy  # the registry line

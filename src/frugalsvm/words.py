@@ -18,6 +18,11 @@ def percent(share: float | None) -> str:
     return "-" if share is None else f"{100 * share:.2f} %"
 
 
+def short(value: Any) -> str:
+    """A value for people; numbers that are not whole have four digits."""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
 def counted(number: int, one: str, many: str | None = None) -> str:
     """A number with its noun.
 

@@ -25,9 +25,6 @@ from frugalsvm.core.kernels import (
     Intersection,
     Laplacian,
     Linear,
-    Matern12,
-    Matern32,
-    Matern52,
     Poly,
     Tanimoto,
     kernel_row,
@@ -36,6 +33,7 @@ from frugalsvm.core.kernels import (
     scored_row,
     self_value,
 )
+from frugalsvm.core.matern import Matern12, Matern32, Matern52
 from frugalsvm.core.pairing import Products
 
 KERNELS = {

@@ -10,18 +10,8 @@ import numpy as np
 
 from frugalsvm.arrays.decay import decayed
 from frugalsvm.arrays.slopes import radial_value
-from frugalsvm.core.kernels import (
-    MATERN,
-    RBF,
-    UNIT_KERNELS,
-    Chi2,
-    Cosine,
-    Intersection,
-    Laplacian,
-    Linear,
-    Poly,
-    Tanimoto,
-)
+from frugalsvm.core.kernels import RBF, UNIT_KERNELS, Chi2, Cosine, Intersection, Laplacian, Linear, Poly, Tanimoto
+from frugalsvm.core.matern import MATERN
 
 _TINY = float(np.finfo(np.float32).tiny)
 _ROUNDING = {4: 2.0**-20, 8: 2.0**-49}  # errors of a squared distance, relative to the squared norm of a row

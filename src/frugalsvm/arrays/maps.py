@@ -16,7 +16,8 @@ import numpy as np
 
 from frugalsvm.arrays.decay import decayed, matern_value
 from frugalsvm.arrays.kernel_values import kernel_values
-from frugalsvm.core.kernels import MATERN, RBF, Chi2, Cosine, Intersection, Laplacian, Linear, Poly, Tanimoto, steepness
+from frugalsvm.core.kernels import RBF, Chi2, Cosine, Intersection, Laplacian, Linear, Poly, Tanimoto
+from frugalsvm.core.matern import MATERN, steepness
 
 _PARTS = 3
 _PART_BITS = 11

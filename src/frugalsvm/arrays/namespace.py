@@ -113,7 +113,7 @@ def arrays_on(device: str, *, tf32: bool = False) -> "Arrays":
     if device == "auto":
         device = best_device()
     if device == "cpu":
-        return Arrays(np, "cpu")
+        return HOST
     if not is_device_name(device):
         raise ParameterError("device", device, "'cpu', 'cuda', 'cuda:1' (the second GPU) or 'auto'")
     missing = [name for name in ("torch", "array_api_compat") if find_spec(name) is None]

@@ -3,7 +3,8 @@
 from typing import Any
 
 from frugalsvm.arrays.decay import decayed, matern_value
-from frugalsvm.core.kernels import MATERN, RBF, Laplacian, steepness
+from frugalsvm.core.kernels import RBF, Laplacian
+from frugalsvm.core.matern import MATERN, steepness
 
 
 def radial_value(xp: Any, kernel: Any, distances: Any) -> Any:

@@ -8,7 +8,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._locks import ThreadSafe, shared
-from frugalsvm.arrays.namespace import HOST, arrays_on, best_device
+from frugalsvm.arrays.namespace import arrays_on
 from frugalsvm.auto._last_fit import LastFit, last_fit
 from frugalsvm.auto._parameters import AutoParameters
 from frugalsvm.auto.report import (
@@ -43,6 +43,7 @@ from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.estimators.constraints import check_constraints, is_auto, parsed_bytes, parsed_seconds
 from frugalsvm.estimators.unchanged import unchanged_on_error
+from frugalsvm.estimators.validation import numbers_with_weight
 from frugalsvm.exceptions import ParameterError, warn_caller
 from frugalsvm.pipelines import MissingValueFiller, StreamingScaler, StreamPipeline
 from frugalsvm.pipelines.rows import LabeledRows
@@ -297,16 +298,11 @@ class AutoMachine(AutoParameters, ThreadSafe, BaseEstimator):
     @staticmethod
     def _known(rows) -> np.ndarray | None:
         """The rows that have a weight; None if all have."""
-        if rows.weights is None or (rows.weights > 0).all():
-            return None
-        known = np.flatnonzero(rows.weights > 0)
-        if not len(known):
-            raise ValueError("All weights are zero: there is nothing to learn.")
-        return known
+        has_all = rows.weights is None or rows.weights.all()
+        return None if has_all else numbers_with_weight(rows.weights, len(rows.y))
 
     def _machinery(self):
-        device = best_device() if self.device == "auto" else self.device
-        arrays = HOST if device == "cpu" else arrays_on(device)
+        arrays = arrays_on(self.device)
         return Machinery(arrays, Threads(thread_count(all_cores_unless(self.n_jobs))), self._memory_on(arrays))
 
     def _memory_on(self, arrays) -> int:

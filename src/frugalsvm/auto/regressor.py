@@ -73,8 +73,6 @@ class AutoSVR(RegressorMixin, AutoMachine):
 
     def _targets(self, rows):
         weights = ones(len(rows.y)) if rows.weights is None else rows.weights
-        if not weights.any():
-            raise ValueError("All weights are zero: there is nothing to learn.")
         standardized, _ = self._standardized(rows)
         return np.ascontiguousarray(standardized.T, np.float32), None, weights
 

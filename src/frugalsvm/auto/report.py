@@ -6,6 +6,7 @@ Sentences say what became of columns, which have no effect, why a machine was ta
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -23,7 +24,7 @@ from frugalsvm.selection.search import LARGER, NO_TIME_FOR_LOW_RANK, Found
 from frugalsvm.selection.task import Task
 from frugalsvm.streams.dates import DateColumn
 from frugalsvm.streams.dialect import looks_numeric
-from frugalsvm.words import percent
+from frugalsvm.words import listed, percent
 
 ROUNDS = [
     "kernels and widths, on a sample",
@@ -123,7 +124,8 @@ def as_text(report: dict[str, Any]) -> str:
     lines = [report["title"], *report["notes"], ""]
     for title, table in _tables(report):
         lines.append(title)
-        lines += ["  " + "  ".join(each) for each in _aligned(table)]
+        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+        lines += ["  " + "  ".join(map(str.ljust, line, widths)) for line in table]
         lines.append("")
     return "\n".join(lines).rstrip()
 
@@ -157,11 +159,6 @@ def _line(row):
     return row["rows"], row["kernel"], f"{row['gamma']:.3g}", f"{row['C']:.3g}", size, f"{row['score']:.4f}"
 
 
-def _aligned(table):
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    return [[cell.ljust(width) for cell, width in zip(line, widths, strict=True)] for line in table]
-
-
 def candidate_words(candidate: dict[str, Any]) -> str:
     """Which candidate of a search something is about."""
     return "{rows}, {kernel}, gamma={gamma:.3g}, C={C:.3g}".format(**candidate)
@@ -192,6 +189,7 @@ def score_words(score: float, classifies: bool) -> str:
 # --- sentences about columns -----------------------------------------------------------------------------------------
 
 _LISTED = 10  # names in a sentence
+_listed = partial(listed, most=_LISTED)
 _LOOKED_AT = 1000  # rows that tell how a column is written: texts that are all different may be millions
 _MANY = 0.5  # share of numbers among distinct values, from which a column of text was perhaps meant to have numbers
 
@@ -299,11 +297,6 @@ def _constant_text(pipeline: StreamPipeline) -> list[str]:
     pairs = zip(encoder.names_, encoder.categories_, strict=True)
     few = [name for name, known in pairs if len(known) + (name not in encoder.complete_) < 2]
     return [name for name in few if name not in encoder.words]
-
-
-def _listed(names: Iterable[str]) -> str:
-    names = list(names)
-    return ", ".join(names[:_LISTED]) + (f" and {len(names) - _LISTED} more" if len(names) > _LISTED else "")
 
 
 # --- why a machine was taken ----------------------------------------------------------------------------------------

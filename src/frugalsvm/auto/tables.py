@@ -182,8 +182,9 @@ def as_input(X: Any, layout: Layout | None) -> Any:
     check_names((name for name in map(str, X.columns) if name not in layout.ignored), used)
     layout = _with_kinds(layout, X)
     numbers, text = split_frame(X, FrameColumns(layout.numbers or (), layout.text))
-    columns = {str(name): X[name] for name in X.columns}
-    made = [_date_features(name, kind, values_of(columns[name])) for name, kind in layout.dates]
+    columns, made = {str(name): X[name] for name in X.columns}, []
+    for (name, _), date in zip(layout.dates, layout._date_columns, strict=True):
+        made.append(date.features(days_in_column(name, values_of(columns[name]), date.order)))
     if made:
         numbers = np.column_stack([np.asarray(numbers, np.float64), *made])
     return (numbers, text) if layout.text else numbers
@@ -201,11 +202,6 @@ def _with_kinds(layout: Layout, X: Any) -> Layout:
         raise ValueError("This model was saved by an older version: put columns of dates after all others.")
     numbers = (*(name for name in numbers if name not in layout.text), *made[: len(made) - len(dates)])
     return layout._replace(numbers=numbers, dates=tuple((name, DateColumn("ymd", ()).kind) for name in dates))
-
-
-def _date_features(name: str, kind: str, values: np.ndarray) -> np.ndarray:
-    column: Any = DateColumn.of_kind(kind)
-    return column.features(days_in_column(name, values, column.order))
 
 
 def number_names(X: Any, layout: Layout) -> list[str]:

@@ -22,7 +22,7 @@ from frugalsvm.cells.solver import FACTOR, Cells
 from frugalsvm.cells.tree import Tree
 from frugalsvm.compiling.threads import row_blocks
 from frugalsvm.core.capabilities import offers
-from frugalsvm.core.kernels import ROUNDING, Matern12
+from frugalsvm.core.matern import ROUNDING, Matern12
 
 _MATRICES = 2.0  # as large as that of a cell that are there at a time, at most
 _N_STRIPS = 16  # that a matrix is filled in, for which several arrays of that size are needed

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.text import Text
 
 from frugalsvm.compiling.notice import QUIET, show_compiling
-from frugalsvm.words import facts_lines, table_lines
+from frugalsvm.words import facts_lines, short, table_lines
 
 PLAIN_SECONDS = 5.0  # between plain lines
 _SOON_SECONDS = 0.5  # what takes less needs no words
@@ -91,20 +91,17 @@ def table_of(title: str, rows: list[dict[str, Any]]) -> Any:
     for key in rows[0] if rows else ():
         made.add_column(key, justify="left" if isinstance(rows[0][key], str) else "right")
     for row in rows:
-        made.add_row(*(f"{value:.4g}" if isinstance(value, float) else str(value) for value in row.values()))
+        made.add_row(*map(short, row.values()))
     return made
-
-
-def print_written(path: Path) -> None:
-    """Say that a page was written."""
-    Printer().print(f"\nA page is in {path}.")
 
 
 class Page:
     """A page on standard output."""
 
-    def __init__(self) -> None:
+    def __init__(self, heading: str = "") -> None:
         self._printer, self._is_begun = Printer(), False
+        if heading:
+            self.heading(heading)
 
     def heading(self, words: str) -> None:
         """A heading, after an empty line unless the page begins with it."""
@@ -128,6 +125,11 @@ class Page:
     def lines(self, lines: Iterable[str]) -> None:
         for line in lines:
             self.sentence(line)
+
+    def written(self, path: Path | None) -> None:
+        """Where the same is in HTML, if it is."""
+        if path is not None:
+            self.sentence(f"\nA page is in {path}.")
 
     def sections(self, sections: Iterable[tuple[str, list[str]]]) -> None:
         """Headings, where they are not empty, and the lines below them."""

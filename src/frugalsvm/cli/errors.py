@@ -84,10 +84,11 @@ def fail(code: Exit, message: str) -> typer.Exit:
     return typer.Exit(int(code))
 
 
-def check_folder(path: Path) -> None:
-    """Refuse a file in a folder that is not there, before anything takes time."""
-    if not path.parent.is_dir():
-        raise OSError(f"There is no folder {path.parent} to write {path.name} to.")
+def check_folders(*paths: Path | None) -> None:
+    """Refuse files in folders that are not there, before anything takes time."""
+    for path in paths:
+        if path is not None and not path.parent.is_dir():
+            raise OSError(f"There is no folder {path.parent} to write {path.name} to.")
 
 
 def _sentence_of(error: OSError) -> str:

@@ -84,9 +84,7 @@ class RiverClassifier(Adapter, base.MiniBatchClassifier):
             pipeline.estimator.set_params(new_classes="grow")
         return pipeline
 
-    @property
-    def _announced(self):
-        return None if self.classes is None else np.arange(len(self._labels))
+    _announced = property(lambda self: None if self.classes is None else np.arange(len(self._labels)))
 
     def _refuse_new(self, label):
         known = "classes" if self.classes is not None else "the first examples"

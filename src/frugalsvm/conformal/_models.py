@@ -4,11 +4,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.estimators.automatic import learns_streams
+from frugalsvm.estimators.validation import is_fitted
 from frugalsvm.exceptions import ParameterError
 
 
@@ -36,13 +35,7 @@ def learns(model: Any) -> bool:
 
 def has_learned(model: Any) -> bool:
     """Whether it can be asked."""
-    if is_river(model):
-        return True
-    try:
-        check_is_fitted(model)
-    except NotFittedError:
-        return False
-    return True
+    return is_river(model) or is_fitted(model)
 
 
 def teach(model: Any, X: Any, y: Any, **more: Any) -> None:

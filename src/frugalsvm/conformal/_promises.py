@@ -25,6 +25,7 @@ from frugalsvm.core.score_reservoir import (
 from frugalsvm.estimators.constraints import check_count, check_positive
 from frugalsvm.estimators.targets import checked_weights
 from frugalsvm.estimators.unchanged import prepare_to_learn
+from frugalsvm.estimators.validation import numbers_with_weight
 from frugalsvm.exceptions import ParameterError
 
 _STEP, _LEAST_PATIENCE = 0.005, 2.0  # of levels, as in the paper; misses
@@ -58,9 +59,10 @@ class _Shortcuts(ThreadSafe):
 class KeepsPromise(_Shortcuts):
     """Base of estimators with the parameters ``estimator``, ``window``, ``patience`` and ``random_state``.
 
-    Subclasses define ``_outputs_of`` (what a model says of rows), ``_scored`` (the scores of that, which the promise is
-    about) and ``_judged_row`` (both, for a single row). Models of river, which learn dicts one by one, differ from
-    those of arrays here only.
+    Subclasses define ``_rate`` (the promised share of misses), ``_outputs_of`` (what a model says of rows), ``_scored``
+    (the scores of that, which the promise is about) and ``_judged_row`` (for a single row the number of a reservoir,
+    and the score that it will take; None if a batch has to be made of the row). Models of river, which learn dicts one
+    by one, differ from those of arrays here only.
     """
 
     estimator: Any
@@ -75,7 +77,11 @@ class KeepsPromise(_Shortcuts):
     _answers: tuple[tuple[str, ...], tuple[str, ...]]  # of which models of arrays, and of river, need one
     _has_targets = True
     _settings_of: Any  # from an estimator to its parameters that matter here
+    _rate: Any
     partial_fit: Any
+    _outputs_of: Any
+    _scored: Any
+    _judged_row: Any
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -83,11 +89,6 @@ class KeepsPromise(_Shortcuts):
         if issubclass(kind, BaseEstimator):
             names = set(kind._get_param_names()) - {"random_state"}  # which may be an object that equals nothing
             cls._settings_of = attrgetter(*sorted(names))
-
-    @property
-    def _rate(self) -> float:
-        """The promised share of misses."""
-        raise NotImplementedError
 
     @property
     def _promise(self) -> Promise:
@@ -164,10 +165,8 @@ class KeepsPromise(_Shortcuts):
             raise ValueError("Models of river learn row by row: use partial_fit.")
         X, y, sample_weight = indexable(X, y, sample_weight)
         sample_weight = checked_weights(sample_weight, X)
-        known = np.arange(_num_samples(X)) if sample_weight is None else np.flatnonzero(sample_weight)
+        known = numbers_with_weight(sample_weight, _num_samples(X))
         n_rows = len(known)
-        if not n_rows and sample_weight is not None:
-            raise ValueError("All weights are zero: there is nothing to learn.")
         if n_rows < 2:
             raise ValueError(f"fit learns some rows and calibrates with others: {n_rows} sample is not enough.")
         order = check_random_state(self.random_state).permutation(known)
@@ -179,16 +178,6 @@ class KeepsPromise(_Shortcuts):
         return model, _safe_indexing(X, held), None if y is None else y[held]
 
     # --- learning -------------------------------------------------------------------------------------------
-
-    def _outputs_of(self, model: Any, X: Any) -> np.ndarray:
-        raise NotImplementedError
-
-    def _scored(self, outputs: np.ndarray, y: Any) -> np.ndarray:
-        raise NotImplementedError
-
-    def _judged_row(self, made: Prepared, x: Any, y: Any) -> tuple[int, float] | None:
-        """The number of a reservoir, and the score that it will take; None if a batch has to be made of the row."""
-        raise NotImplementedError
 
     def _places(self, y: Any) -> np.ndarray | None:
         """The number of the reservoir of each row: None if there is one for all, -1 for labels that are new."""
@@ -347,9 +336,7 @@ class KeepsCoverage(KeepsPromise):
 
     coverage: float
 
-    @property
-    def _rate(self) -> float:
-        return 1.0 - self.coverage
+    _rate = property(lambda self: 1.0 - self.coverage)
 
     @property
     def coverage_(self) -> float:

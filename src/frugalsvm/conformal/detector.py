@@ -78,9 +78,7 @@ class ConformalDetector(KeepsPromise, OutlierMixin, BaseEstimator):
         self.patience = patience
         self.random_state = random_state
 
-    @property
-    def _rate(self):
-        return self.alarm_rate
+    _rate = property(lambda self: self.alarm_rate)
 
     # --- learning -----------------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 """Kernels as parts: each is a function of an inner product and two squared norms, or of a sum over features.
 
 That is all the engine asks of a kernel, so that blocks of kernel values come from one matrix product. A new
-kernel is a NamedTuple with its parameters, three bodies below, and one line in ``KERNELS``. What it offers besides,
+kernel is a NamedTuple with its parameters, two bodies below, and one line in ``KERNELS``. What it offers besides,
 it declares by class attributes (``core/capabilities.py``). Where a function here says *product*, a kernel of sums over
 features gets these (`pairing_of`), and norms that it does not need.
 
@@ -33,13 +33,11 @@ from frugalsvm._stored import NotNegative, Positive, stored
 from frugalsvm.compiling.functions import entry, generic, inlined, larger, smaller
 from frugalsvm.core.fastmath import FARTHEST, LOG2E, decay, row_weighted_sum
 from frugalsvm.core.feature_sums import Chi2Distances, L1Distances, Minima
+from frugalsvm.core.matern import MATERN, Matern12, Matern32, Matern52, before_exp, rounding, scaled_distance, steepness
 from frugalsvm.core.pairing import Products, own_pair
 
 _LOWEST = -FARTHEST / LOG2E  # of an exponent, as in `decay`
 _SMALLEST = float(np.finfo(np.float32).tiny)
-# Errors of a squared distance, relative to the norms that it is made of: four units of the last place
-ROUNDING = {"float32": 2.0**-21, "float64": 2.0**-50}
-_ROUNDING_32, _ROUNDING_64 = np.float32(ROUNDING["float32"]), np.float64(ROUNDING["float64"])
 _BESIDE_ONE = 2.0**-60  # what is nothing beside the largest value of a kernel that is 1 at most
 
 
@@ -65,36 +63,6 @@ class Laplacian(NamedTuple):
     by_feature = True
     l1 = True
     multiplicative = True
-
-
-@stored("matern12", kind="kernel")
-class Matern12(NamedTuple):
-    """``exp(-s)`` with ``s = sqrt(gamma) ||x - z||``"""
-
-    gamma: Positive
-
-    shift_invariant = True
-    spectral = True
-
-
-@stored("matern32", kind="kernel")
-class Matern32(NamedTuple):
-    """``(1 + s) exp(-s)`` with ``s = sqrt(3 gamma) ||x - z||``"""
-
-    gamma: Positive
-
-    shift_invariant = True
-    spectral = True
-
-
-@stored("matern52", kind="kernel")
-class Matern52(NamedTuple):
-    """``(1 + s + s^2 / 3) exp(-s)`` with ``s = sqrt(5 gamma) ||x - z||``"""
-
-    gamma: Positive
-
-    shift_invariant = True
-    spectral = True
 
 
 @stored("chi2", kind="kernel")
@@ -149,7 +117,6 @@ class Precomputed(NamedTuple):
     matrix: np.ndarray  # (n, n) float64
 
 
-MATERN = (Matern12, Matern32, Matern52)
 UNIT_KERNELS = (RBF, Laplacian, *MATERN, Chi2)  # 1 for a row with itself, and at least 0
 _ANGLES = (Cosine, Tanimoto)
 
@@ -222,6 +189,12 @@ def kernel_block(kernel, products, norms, row_norms, out):
     """``out[i, j] = K(x_i, z_j)`` from ``products[i, j] = <x_i, z_j>`` and the squared norms: for callers in Python."""
     for i in range(len(out)):
         values_in_row(kernel, products[i], norms, row_norms[i], out[i])
+
+
+@scored_row.implement()
+def _scored_row(kernel, products, norms, norm_x, weights, out, n):
+    kernel_row(kernel, products, norms, norm_x, out, n)
+    return row_weighted_sum(weights, 0, out, n)
 
 
 @negligible_value.implement()
@@ -297,80 +270,11 @@ def _decayed_row(kernel, products, norms, norm_x, out, n):
         out[j] = decay(smaller(minus_gamma * products[j], zero))
 
 
-@scored_row.implement(Laplacian, Chi2)
-def _decayed_scored_row(kernel, products, norms, norm_x, weights, out, n):
-    kernel_row(kernel, products, norms, norm_x, out, n)
-    return row_weighted_sum(weights, 0, out, n)
-
-
-@generic
-def steepness(kernel):
-    """``c`` in the ``s = sqrt(c gamma) ||x - z||`` of a Matern kernel: twice its order."""
-
-
-@steepness.implement(Matern12)
-def _steepness_12(kernel):
-    return 1.0
-
-
-@steepness.implement(Matern32)
-def _steepness_32(kernel):
-    return 3.0
-
-
-@steepness.implement(Matern52)
-def _steepness_52(kernel):
-    return 5.0
-
-
-@generic
-def _before_exp(kernel, s, one):
-    """What ``exp(-s)`` is multiplied with; a constant is typed, not to widen float32 loops."""
-
-
-@_before_exp.implement(Matern12)
-def _before_exp_12(kernel, s, one):
-    return one
-
-
-@_before_exp.implement(Matern32)
-def _before_exp_32(kernel, s, one):
-    return one + s
-
-
-@_before_exp.implement(Matern52)
-def _before_exp_52(kernel, s, one):
-    return one + s + s * s / (one + one + one)
-
-
 @kernel_value.implement(*MATERN)
 def _matern_value(kernel, product, norm_x, norm_z):
     squared_distance = max(norm_x + norm_z - 2.0 * product, 0.0)
     s = np.sqrt(steepness(kernel) * kernel.gamma * np.float64(squared_distance))
-    return _before_exp(kernel, s, 1.0) * _decayed(-s)
-
-
-@generic
-def _rounding(norms):
-    """What may be rounding errors in squared distances that are made of norms."""
-
-
-@_rounding.implement(np.float32)
-def _rounding_float32(norms):
-    return _ROUNDING_32 * norms
-
-
-@_rounding.implement(np.float64)
-def _rounding_float64(norms):
-    return _ROUNDING_64 * norms
-
-
-@inlined
-def scaled_distance(square, norms_of_both, product, zero):
-    """``s`` from ``c gamma``, ``||x||^2 + ||z||^2`` and ``<x, z>``, all of one type."""
-    squared = norms_of_both - (product + product)
-    # The root of a rounding error is a large one: what may be zero is zero.
-    return np.sqrt(square * squared if squared > _rounding(norms_of_both) else zero)
+    return before_exp(kernel, s, 1.0) * _decayed(-s)
 
 
 @generic
@@ -388,7 +292,7 @@ def _no_value_error(kernel, norm):
 
 @value_error.implement(Matern12)
 def _cusp_error(kernel, norm):
-    return np.sqrt(kernel.gamma * np.float64(_rounding(norm + norm)))
+    return np.sqrt(kernel.gamma * np.float64(rounding(norm + norm)))
 
 
 @kernel_row.implement(*MATERN)
@@ -397,13 +301,7 @@ def _matern_row(kernel, products, norms, norm_x, out, n):
     zero, one, minus = out.dtype.type(0.0), out.dtype.type(1.0), out.dtype.type(-LOG2E)
     for j in range(n):
         s = scaled_distance(square, norms[j] + norm_x, products[j], zero)
-        out[j] = _before_exp(kernel, s, one) * decay(minus * s)
-
-
-@scored_row.implement(*MATERN)
-def _matern_scored_row(kernel, products, norms, norm_x, weights, out, n):
-    kernel_row(kernel, products, norms, norm_x, out, n)
-    return row_weighted_sum(weights, 0, out, n)
+        out[j] = before_exp(kernel, s, one) * decay(minus * s)
 
 
 # --- kernels of angles ----------------------------------------------------------------------------------------
@@ -445,12 +343,6 @@ def _angle_row(kernel, products, norms, norm_x, out, n):
         out[j] = products[j] / beneath if beneath > tiny else zero
 
 
-@scored_row.implement(*_ANGLES)
-def _angle_scored_row(kernel, products, norms, norm_x, weights, out, n):
-    kernel_row(kernel, products, norms, norm_x, out, n)
-    return row_weighted_sum(weights, 0, out, n)
-
-
 # --- kernels of inner products --------------------------------------------------------------------------------
 
 
@@ -471,12 +363,6 @@ def _poly_row(kernel, products, norms, norm_x, out, n):
         out[j] = power
 
 
-@scored_row.implement(Poly)
-def _poly_scored_row(kernel, products, norms, norm_x, weights, out, n):
-    kernel_row(kernel, products, norms, norm_x, out, n)
-    return row_weighted_sum(weights, 0, out, n)
-
-
 @kernel_value.implement(Linear, Intersection)
 def _same_value(kernel, product, norm_x, norm_z):
     return np.float64(product)
@@ -486,12 +372,6 @@ def _same_value(kernel, product, norm_x, norm_z):
 def _same_row(kernel, products, norms, norm_x, out, n):
     for j in range(n):
         out[j] = products[j]
-
-
-@scored_row.implement(Linear, Intersection)
-def _same_scored_row(kernel, products, norms, norm_x, weights, out, n):
-    kernel_row(kernel, products, norms, norm_x, out, n)
-    return row_weighted_sum(weights, 0, out, n)
 
 
 # --- values that are known --------------------------------------------------------------------------------------
@@ -513,12 +393,6 @@ def _known_row(kernel, products, norms, norm_x, out, n):
     values = kernel.matrix[_place(norm_x)]
     for j in range(n):
         out[j] = values[_place(norms[j])]
-
-
-@scored_row.implement(Precomputed)
-def _known_scored_row(kernel, products, norms, norm_x, weights, out, n):
-    kernel_row(kernel, products, norms, norm_x, out, n)
-    return row_weighted_sum(weights, 0, out, n)
 
 
 KERNELS = {

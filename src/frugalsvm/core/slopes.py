@@ -10,7 +10,8 @@ P is zero where matern12, which has a kink there, is at its top.
 
 from frugalsvm.compiling.functions import compiled, entry, generic
 from frugalsvm.core.fastmath import LOG2E, decay
-from frugalsvm.core.kernels import RBF, Laplacian, Matern12, Matern32, Matern52, kernel_row, scaled_distance, steepness
+from frugalsvm.core.kernels import RBF, Laplacian, kernel_row
+from frugalsvm.core.matern import Matern12, Matern32, Matern52, scaled_distance, steepness
 
 
 @generic

@@ -158,6 +158,8 @@ class DaskEstimator(LazyPredictions):
     history_: list[dict[str, Any]]
     last_model_: Any
     _ordinary: type
+    _n_sample: Any
+    _rounds: Any
 
     def __init_subclass__(cls, local: type | None = None, without: Iterable[str] = (), **own: Any):
         super().__init_subclass__()
@@ -189,12 +191,6 @@ class DaskEstimator(LazyPredictions):
     def quality_name(self) -> str | None:
         """What validation rows tell, in ``history_``."""
         return {"classifier": "accuracy", "regressor": "score"}.get(str(get_tags(self).estimator_type))
-
-    def _n_sample(self, local: Any, overview: Overview) -> int:
-        raise NotImplementedError
-
-    def _rounds(self, local: Any, training: Training) -> None:
-        raise NotImplementedError
 
     # --- training -------------------------------------------------------------------------------------------
 

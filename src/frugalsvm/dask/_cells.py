@@ -21,7 +21,8 @@ from frugalsvm.dask._cells_tasks import Route, Solved, gathered, looked, routed,
 from frugalsvm.dask._cluster import Cluster, Parcel, client_for, opened
 from frugalsvm.dask._collections import Source
 from frugalsvm.dask._preparing import Overview, as_made_here, class_weights_of, overview_of
-from frugalsvm.estimators.local_learner import Beginning, begin_local, has_choice, numbers_of
+from frugalsvm.estimators.local_learner import Beginning, begin_local, has_choice
+from frugalsvm.estimators.validation import numbers_with_weight
 
 _GROUPS_A_THREAD, _GROUP_BYTES = 4, 2**28
 
@@ -101,7 +102,7 @@ class _CellsTraining(NamedTuple):
 
 
 class _PartitionRows:
-    """The rows of all partitions that have some, numbered one after another; see `KnownRows`."""
+    """The rows of all partitions that have some, numbered one after another; see `begin_local`."""
 
     def __init__(self, cluster: Cluster, sources: Sequence[Source], lengths: Sequence[int], estimator: Any):
         self._cluster, self.sources, self._estimator = cluster, sources, estimator
@@ -123,7 +124,7 @@ def _train(local: Any, training: _CellsTraining) -> None:
     """Make an estimator that has learned nothing a trained one."""
     cluster, rows, tell = training.cluster, training.rows, training.tell
     targets, weights = local.targets_of(training.y, training.sample_weight)
-    rows.numbers = numbers_of(targets, weights)
+    rows.numbers = numbers_with_weight(weights, targets.shape[1])
     beginning = begin_local(local, rows, targets, weights)
     tell(None, step="sample", parts=sum(trunk.n_cells for trunk in beginning.trunks))
     trees = _shuffled(local, training, beginning)

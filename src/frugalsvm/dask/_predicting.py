@@ -21,13 +21,13 @@ def _offered(name: str):
 
 
 class LazyPredictions(BaseEstimator):
-    """Base of estimators that predict partition by partition, with ``_local``: an estimator that needs no Dask."""
+    """Base of estimators that predict partition by partition, with ``_local``: an estimator that needs no Dask.
+
+    Subclasses define ``_predictor()``, an estimator that has the same methods for predictions, fitted or not.
+    """
 
     _local: Any
-
-    def _predictor(self) -> Any:
-        """An estimator that has the same methods for predictions, fitted or not."""
-        raise NotImplementedError
+    _predictor: Any
 
     def __sklearn_tags__(self):
         return get_tags(self._predictor())

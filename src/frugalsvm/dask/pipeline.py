@@ -143,15 +143,8 @@ class DaskPipeline(LazyPredictions):
 
     # --- what was learned -----------------------------------------------------------------------------------
 
-    @property
-    def classes_(self):
-        """The classes, sorted."""
-        return self.estimator_.classes_
-
-    @property
-    def n_iter_(self):
-        """Number of rounds."""
-        return self.estimator_.n_iter_
+    classes_ = property(lambda self: self.estimator_.classes_, doc="The classes, sorted.")
+    n_iter_ = property(lambda self: self.estimator_.n_iter_, doc="Number of rounds.")
 
 
 class Survey(NamedTuple):

@@ -105,10 +105,8 @@ def make_two_gaussians(
         Number of examples.
     standardize : bool, default=True
         Scale each coordinate of the mixture to mean 0 and standard deviation 1.
-    dtype : {numpy.float32, numpy.float64}, default=numpy.float32
-        Type of the features. It affects their rounding only, not which examples are drawn.
-    random_state : int, Generator, RandomState or None, default=None
-        Seed. None draws a fresh one.
+    dtype, random_state
+        As in `make_checkerboard`.
 
     Returns
     -------
@@ -150,10 +148,8 @@ def make_waveform(
         Number of examples.
     standardize : bool, default=True
         Scale each feature to mean 0 and standard deviation 1.
-    dtype : {numpy.float32, numpy.float64}, default=numpy.float32
-        Type of the features. It affects their rounding only, not which examples are drawn.
-    random_state : int, Generator, RandomState or None, default=None
-        Seed. None draws a fresh one.
+    dtype, random_state
+        As in `make_checkerboard`.
 
     Returns
     -------

@@ -235,11 +235,8 @@ class StreamClassifier(ScoreClassifier, FitsAndFollows):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        classes : array-like, default=None
-            All classes that will ever come, needed in the first call.
-        sample_weight : array-like of shape (n_samples,), default=None
+        X, y, classes, sample_weight
+            As in `partial_fit`.
 
         Returns
         -------

@@ -34,19 +34,14 @@ def _is_sound(model: Any) -> bool:
     if not learned_rows_are_sound(model, len(trees)):
         return False
     if isinstance(trees[0], CodedCells):
-        return _coded_are_sound(model)
+        return len(rows) == 0 and all(_coded_fit(model, cells, n_outputs) for cells in trees)
     if not all(_fits(model, cells, n_outputs) for cells in trees):
         return False
     return _scores_are_bounded(model)
 
 
-def _coded_are_sound(model: Any) -> bool:
-    """Whether coded cells fit a model, and scores cannot overflow."""
-    n_outputs = model._cells[0].intercepts.shape[1]
-    return len(model._rows) == 0 and all(_coded_fit(model, cells, n_outputs) for cells in model._cells)
-
-
 def _coded_fit(model: Any, cells: Any, n_outputs: int) -> bool:
+    """Whether coded cells fit a model, and scores cannot overflow."""
     width, dtype = model._width, model._rows.dtype
     if not isinstance(cells, CodedCells) or cells.intercepts.shape[1] != n_outputs:
         return False

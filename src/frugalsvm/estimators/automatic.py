@@ -74,15 +74,12 @@ def choice_of(estimator: Any, X, targets, weights, *, whole: bool) -> Choice | N
     with blas_threads(estimator.n_jobs):
         order = rng.permutation(len(rows.X)) if whole else last_rows_first(len(rows.X), rng)
         widest = estimator._widest if whole or is_regressor(estimator) else max(estimator._widest, _WIDEST_OF_STREAM)
-        choice = choice_for(kernel, rows[order], given, widest=widest, n_landmarks=_n_landmarks(estimator))
+        n_landmarks = min(N_LANDMARKS, getattr(estimator, "n_components", N_LANDMARKS))
+        choice = choice_for(kernel, rows[order], given, widest=widest, n_landmarks=n_landmarks)
     gamma = choice.gamma
     if given is None:
         gamma = max(estimator._narrowing * gamma, estimator._least_gamma * choice.usual_gamma)
     return choice._replace(gamma=gamma, C=min(max(choice.C, _LEAST_C), _LARGEST_C))
-
-
-def _n_landmarks(estimator: Any) -> int:
-    return min(N_LANDMARKS, getattr(estimator, "n_components", N_LANDMARKS))
 
 
 def _given_gamma(estimator: Any, X, kernel: Any) -> float | None:

@@ -17,7 +17,7 @@ and the budgeted ones, which inherit `BudgetedClassifier`, their learners: state
 there (`frugalsvm.budgeted.learner.Learner`), in plain functions that need no estimator.
 """
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -28,7 +28,7 @@ from frugalsvm.compiling.threads import Threads, blas_threads, thread_count
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.expansion import Expansion, moved_rows, new_expansion
 from frugalsvm.core.losses import hinge_for
-from frugalsvm.core.moments import Moments, moments_of
+from frugalsvm.core.moments import moments_of
 from frugalsvm.core.outputs import binary_labels, joined, n_outputs_for, signs
 from frugalsvm.core.seen_rows import origin_of_moments
 from frugalsvm.estimators._base import OnlineClassifier
@@ -51,38 +51,12 @@ from frugalsvm.persist.values import parts
 FIRST_SLOTS = 256  # room to begin with where there is no budget
 
 
-class Survey(Protocol):
-    """What a look at all data finds."""
-
-    @property
-    def n_features(self) -> int: ...
-    @property
-    def names(self) -> np.ndarray | None: ...  # of the features
-    @property
-    def dtype(self) -> np.dtype: ...  # of the rows
-    @property
-    def sparse(self) -> bool: ...
-    @property
-    def classes(self) -> np.ndarray | None: ...  # None for targets that are numbers
-    @property
-    def moments(self) -> Moments: ...
-
-
-class SomeRows(Protocol):
-    """A sample of the rows."""
-
-    @property
-    def X(self) -> Any: ...
-    @property
-    def labels(self) -> np.ndarray: ...  # indices of classes, or targets in columns
-    @property
-    def weights(self) -> np.ndarray | None: ...
-
-
-def begin(estimator: Any, survey: Survey, sample: SomeRows | None = None) -> None:
+def begin(estimator: Any, survey: Any, sample: Any = None) -> None:
     """Make an estimator ready to learn: features, classes, the kernel, the origin and, if budgeted, an empty model.
 
-    One with a metric takes or learns that from a sample, and so does one with parameters that are "auto".
+    A survey of all data has ``n_features``, ``names`` (of the features), ``dtype`` (of the rows), ``sparse``,
+    ``classes`` (None for targets that are numbers) and ``moments``. One with a metric takes or learns that from a
+    sample, ``X``, ``labels`` (or targets in columns) and ``weights``; so does one with parameters that are "auto".
     """
     estimator.n_features_in_ = survey.n_features
     if survey.classes is not None:

@@ -12,7 +12,7 @@ What there is a number or two of for each row stays in memory: labels, weights, 
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -24,18 +24,9 @@ from frugalsvm.cells.trunk import drawn_rows, grown_on, sampling_for
 from frugalsvm.estimators._batches import Batches
 from frugalsvm.estimators.constraints import is_auto, parsed_bytes
 from frugalsvm.estimators.unchanged import unchanged_on_error
-from frugalsvm.estimators.validation import refuse_sparse, validated_rows
+from frugalsvm.estimators.validation import numbers_with_weight, refuse_sparse, validated_rows
 
 _SHARE = 4  # of memory: rows that were drawn, rows of a part, and those that wait to be written take one each at most
-
-
-class KnownRows(Protocol):
-    """Rows that have a weight, among others."""
-
-    @property
-    def numbers(self) -> np.ndarray: ...  # among all rows, in order
-
-    def taken(self, numbers: np.ndarray) -> np.ndarray: ...  # rows by their numbers, which are in order
 
 
 class Beginning(NamedTuple):
@@ -53,16 +44,11 @@ def seen_by(estimator: Any, X: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(estimator._as_seen(X, estimator._dtype))
 
 
-def numbers_of(targets: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-    """The numbers of all rows that have a weight."""
-    known = np.arange(targets.shape[1]) if weights is None else np.flatnonzero(weights)
-    if not len(known):
-        raise ValueError("All weights are zero: there is nothing to learn.")
-    return known
+def begin_local(estimator: Any, known: Any, targets: np.ndarray, weights: np.ndarray | None) -> Beginning:
+    """Take from some rows all that does not need all of them.
 
-
-def begin_local(estimator: Any, known: KnownRows, targets: np.ndarray, weights: np.ndarray | None) -> Beginning:
-    """Take from some rows all that does not need all of them."""
+    ``known`` are the rows that have a weight: ``numbers`` among all rows, in order, and ``taken``, rows by numbers.
+    """
     if estimator.tree == "public":
         raise ValueError("tree='public' is for fit, which has all rows in memory: use it, or tree='rows'.")
     drawn, n_rows = known.numbers, len(known.numbers)
@@ -132,7 +118,7 @@ class LearnsBatches:
             survey = source.survey(self)
             targets, weights = self.targets_of(survey.y, survey.sample_weight)
             del survey
-            known = _Known(self, source, numbers_of(targets, weights), targets.shape[1])
+            known = _Known(self, source, numbers_with_weight(weights, targets.shape[1]), targets.shape[1])
             left_out, rows, numbers = self._fit_known(known, targets, weights, folder)
             self.take_left_out(left_out, targets, weights)
             self.look_back(rows, numbers, targets, weights)

@@ -284,7 +284,8 @@ class LocalMachine(LearnsBatches, ChangesRows, LocalParameters, Fits):
         trees = grown_for(self, place, examples, size, rng)
         left_out = self._fit_cells(place, examples, trees, size)
         if len(left_out) < len(rows):  # rows without a weight were left out anyway
-            every = place.scores(self._kernel, self._rows_for(examples), self._cells, rows)
+            of_cells = examples.rows if len(self._rows) else self._rows  # those of a device where it has them
+            every = place.scores(self._kernel, of_cells, self._cells, rows)
             every[known] = left_out
             left_out = every
         self.take_left_out(left_out, targets, weights)
@@ -293,10 +294,6 @@ class LocalMachine(LearnsBatches, ChangesRows, LocalParameters, Fits):
     def _bytes_beside(self, n_rows, n_outputs) -> int:
         """Bytes of the model that are not for its cells."""
         return 0
-
-    def _rows_for(self, examples):
-        """The rows of the machines, those of a device where it has them."""
-        return examples.rows if len(self._rows) else self._rows
 
     def _fit_cells(self, place, examples, trees, size):
         """Choose what is to be chosen, and learn in all cells of some trees; returns leave-one-out scores."""

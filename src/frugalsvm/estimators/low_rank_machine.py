@@ -142,7 +142,7 @@ class LowRankMachine(LowRankParameters, HasFeatureMap, Fits):
         return best_device() if self.device == "auto" else self.device
 
     def _arrays(self):
-        return HOST if self._device() == "cpu" else arrays_on(self._device(), tf32=self.dtype == "tf32")
+        return arrays_on(self._device(), tf32=self.dtype == "tf32")
 
     # --- parameters -----------------------------------------------------------------------------------------
 
@@ -407,11 +407,7 @@ class LowRankMachine(LowRankParameters, HasFeatureMap, Fits):
         values += self._weights[:, -1]
         return values
 
-    @learned
-    def coef_(self):
-        """Weights of the features."""
-        return self._weights[:, :-1].copy()
-
+    coef_ = learned(lambda self: self._weights[:, :-1].copy(), doc="Weights of the features.")
     intercept_ = learned(lambda self: self._weights[:, -1].copy(), doc="Intercepts, shape (n_outputs,).")
 
     @learned

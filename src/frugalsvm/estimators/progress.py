@@ -20,14 +20,10 @@ _BLOCK = 256  # rows: parts end where blocks of learners end
 _LIVE_SECONDS, _PLAIN_SECONDS = 0.1, 5.0  # between two lines, in a terminal and elsewhere
 
 
-def _has_callbacks(estimator: Any) -> bool:
-    return find_spec("sklearn.callback") is not None  # since 1.9
-
-
 class CallbackSupport:
     """scikit-learn's support of callbacks, which is imported when somebody has one: it imports a lot."""
 
-    @available_if(_has_callbacks)
+    @available_if(lambda estimator: find_spec("sklearn.callback") is not None)  # since 1.9
     def set_callbacks(self, *callbacks):
         """Set callbacks of scikit-learn, which are told how far `fit` has come.
 

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
-from sklearn.utils.validation import _check_n_features, validate_data
+from sklearn.utils.validation import _check_n_features, check_is_fitted, validate_data
 
 from frugalsvm.arrays.namespace import is_torch
 from frugalsvm.core.capabilities import offers
@@ -128,6 +129,15 @@ def validated_tensor(estimator, X, *, reset: bool):
     return X.detach()
 
 
+def is_fitted(model: Any) -> bool:
+    """Whether any estimator of scikit-learn's kind has learned."""
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        return False
+    return True
+
+
 def refuse_sparse(estimator: Any, X: Any) -> None:
     if issparse(X):
         raise ValueError(
@@ -157,6 +167,15 @@ def rows_that_count(X, weights: np.ndarray | None):
     if weights is None or weights.all() or not weights.any():
         return X
     return X[np.flatnonzero(weights)]
+
+
+def numbers_with_weight(weights: np.ndarray | None, n_rows: int) -> np.ndarray:
+    """The numbers of the rows that have a weight, of which there must be one."""
+    if weights is None:
+        return np.arange(n_rows)
+    if not weights.any():
+        raise ValueError("All weights are zero: there is nothing to learn.")
+    return np.flatnonzero(weights)
 
 
 def without_duplicates(X):

@@ -41,10 +41,11 @@ def card_of(contents: dict[str, Any], model_file: Path) -> str:
     """The card of a model file of which the contents are known."""
     model, written = load(model_file), datetime.fromtimestamp(model_file.stat().st_mtime, UTC)
     about, measures = _apart(data_facts(contents))
+    told = contents["training"].get("told") or ()  # how `auto` came to its choice
     parts = [
         f"<p>{escape(kind_of(contents))} ({escape(contents['estimator'])}).</p>",
         _section("What it was trained on", _facts(about) + _ranges(model, contents)),
-        _section("How", _facts(model_facts(contents)) + _choice(contents["training"])),
+        _section("How", _facts(model_facts(contents)) + "".join(f"<p>{escape(str(each))}</p>" for each in told)),
         _section("How good it is", _quality(measures)),
         _section("What matters", _importances(model, contents)),
         _section("What it refuses", _refusals(model, contents)),
@@ -90,10 +91,6 @@ def _ranges(model: Any, contents: dict[str, Any]) -> str:
     rest = f'<p class="quiet">{more:,} more columns are not shown.</p>' if more > 0 else ""
     heads = '<tr><th>column</th><th class="number">middle</th><th class="number">spread</th></tr>'
     return f"<h3>Usual values</h3><table>{heads}{rows}</table>{rest}"
-
-
-def _choice(training: dict[str, Any]) -> str:
-    return "".join(f"<p>{escape(str(sentence))}</p>" for sentence in training.get("told") or ())
 
 
 def _quality(measures: Facts) -> str:

@@ -12,6 +12,7 @@ from frugalsvm.words import (
     facts_lines,
     listed,
     percent,
+    short,
     size_of,
     table_lines,
 )
@@ -121,7 +122,7 @@ def model_facts(contents: dict[str, Any]) -> list[tuple[str, str]]:
     chosen = contents["training"].get("chosen", {})
     parameters = _as_chosen(contents["parameters"], contents["as numbers"], chosen)
     facts = [("kernel", _kernel(parameters.get("kernel", "rbf"), parameters.get("gamma")))]
-    facts += [(name, _short(parameters[name])) for name in _STRENGTHS if name in parameters]
+    facts += [(name, short(parameters[name])) for name in _STRENGTHS if name in parameters]
     facts += [
         (name, words.format(contents[key])) for key, (name, words) in _FIGURES.items() if contents.get(key) is not None
     ]
@@ -134,7 +135,7 @@ def model_facts(contents: dict[str, Any]) -> list[tuple[str, str]]:
     shown = {"kernel", "gamma", *_STRENGTHS}
     others = [name for name in contents["set"] if name not in shown and isinstance(parameters[name], str | int | float)]
     if others:
-        facts.append(("also set", ", ".join(f"{name} {_short(parameters[name])}" for name in others)))
+        facts.append(("also set", ", ".join(f"{name} {short(parameters[name])}" for name in others)))
     return facts
 
 
@@ -142,7 +143,7 @@ def _kernel(kernel: Any, gamma: Any) -> str:
     if isinstance(kernel, dict):  # a sum, whose terms have gammas of their own
         return f"sum of {', '.join(term['kernel'] for term in kernel['terms'])}"
     has_gamma = kernel not in KERNELS or hasattr(KERNELS[kernel], "gamma")
-    return str(kernel) if gamma is None or not has_gamma else f"{kernel}, gamma {_short(gamma)}"
+    return str(kernel) if gamma is None or not has_gamma else f"{kernel}, gamma {short(gamma)}"
 
 
 def _as_chosen(parameters: dict[str, Any], as_numbers: dict[str, float], chosen: dict[str, Any]) -> dict[str, Any]:
@@ -165,10 +166,6 @@ def _scaling(scale: Any) -> str:
         "following": "means and standard deviations of the latest rows",
     }
     return named.get(scale, "robust: medians, far values clipped")
-
-
-def _short(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def file_facts(contents: dict[str, Any]) -> list[tuple[str, str]]:

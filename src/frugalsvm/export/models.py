@@ -210,7 +210,10 @@ class PlainModel(NamedTuple):
 
     def predict(self, X) -> NDArray:
         """What the estimator's `predict` returns."""
-        scores = self.decision_function(X)
+        return self.predicted(self.decision_function(X))
+
+    def predicted(self, scores: NDArray) -> NDArray:
+        """Predictions for what `decision_function` returns, in whatever unit."""
         if self.decision == "value":
             return scores
         if self.decision == "inlier":

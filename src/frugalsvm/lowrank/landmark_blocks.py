@@ -64,11 +64,8 @@ def steady_scratch(nystroem):
     if not single_is_steady():
         wide = (np.empty(each.shape) for each in scratch)
         return _DoubleScratch(landmarks.astype(np.float64), *wide, scratch.products)
-    return _NarrowScratch(np.ascontiguousarray(landmarks.T), *scratch) if _is_narrow(landmarks) else scratch
-
-
-def _is_narrow(landmarks):
-    return 1 < landmarks.shape[1] <= _FEW_FEATURES
+    is_narrow = 1 < landmarks.shape[1] <= _FEW_FEATURES
+    return _NarrowScratch(np.ascontiguousarray(landmarks.T), *scratch) if is_narrow else scratch
 
 
 @generic

@@ -11,7 +11,7 @@ By Bochner's theorem, a kernel of differences is the mean of ``cos(nu (x - z))``
 import numpy as np
 
 from frugalsvm.core.capabilities import offers
-from frugalsvm.core.kernels import steepness
+from frugalsvm.core.matern import steepness
 
 _LEAST = 1e-4  # of the divisors: one in 12 500 is smaller, and turns in float32 would have no digits left
 

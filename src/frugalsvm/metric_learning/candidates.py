@@ -110,9 +110,7 @@ class _Factors:
         self._xp = arrays_of(A).xp
         self.parameters = self._xp.log(A)
 
-    @property
-    def A(self):
-        return self._xp.exp(self.parameters)
+    A = property(lambda self: self._xp.exp(self.parameters))
 
     def gradient(self, gradient):
         return self.A * gradient
@@ -126,9 +124,7 @@ class _Matrix:
         xp = arrays_of(A).xp
         self.parameters, self._units = A, xp.max(xp.abs(A), axis=0)  # of each feature: so its unit does not matter
 
-    @property
-    def A(self):
-        return self.parameters
+    A = property(lambda self: self.parameters)
 
     def gradient(self, gradient):
         return gradient

@@ -51,9 +51,7 @@ class WatchesForDrift:
     _watching: Any
     _n_seen: int
     _n_boosted: int  # rows that are still to count more
-
-    def _reset(self, rows: Any) -> None:
-        raise NotImplementedError
+    _reset: Any
 
     def _boosted(self, n_rows: int, sample_weight: Any) -> Any:
         """The weights of the next rows: after a drift some count more."""

@@ -10,8 +10,8 @@ from frugalsvm.estimators.unchanged import unchanged_on_error
 from frugalsvm.pipelines.drift import WatchesForDrift
 from frugalsvm.pipelines.learning import NO_FEATURES
 from frugalsvm.pipelines.predicting import PredictingPipeline
-from frugalsvm.pipelines.rows import part_of
 from frugalsvm.pipelines.saved import WATCHED
+from frugalsvm.streams.batch import rows_taken
 
 
 class WatchedPipeline(WatchesForDrift, PredictingPipeline):
@@ -44,8 +44,8 @@ class WatchedPipeline(WatchesForDrift, PredictingPipeline):
             while len(rows.y):
                 # Without a warm-up, the first batch is what statistics are from.
                 n_rows = 1 if self._held is None or self.warmup_rows else len(rows.y)
-                left = np.union1d(left, self._watch(part_of(rows, 0, n_rows), classes))
-                rows = part_of(rows, n_rows, len(rows.y))
+                left = np.union1d(left, self._watch(rows_taken(rows, slice(n_rows)), classes))
+                rows = rows_taken(rows, slice(n_rows, None))
         return left
 
     def _watch(self, rows, classes):

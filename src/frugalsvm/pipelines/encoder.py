@@ -152,7 +152,6 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
             raise ValueError("ColumnEncoder('target') requires y to be passed: it takes means of the target.")
         targets = numbers_of(y)
         weights = np.ones(len(targets)) if weights is None else weights
-        self._keep_words_that_tell(found, targets, weights)
         return self._learn_means(found, targets, weights)
 
     def _check_words(self):
@@ -167,18 +166,17 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
     def _coded(self, name, columns) -> CodedText:
         return coded_text(columns[name], object if self._has_words(name) else "U")
 
-    def _keep_words_that_tell(self, found, targets, weights):
-        for index, (name, column) in enumerate(zip(self.names_, found, strict=True)):
-            words = self.categories_[index]
-            if self._has_words(name) and not words_tell(indicators_of_words(column, words), targets, weights):
-                self.categories_[index] = words[:0]
-
     def _learn_means(self, found, targets, weights):
         hot = self._hot_columns()
         self.means_, learned = [], []
-        for index, column in enumerate(found):
+        for index, (name, column) in enumerate(zip(self.names_, found, strict=True)):
             means, own = np.zeros((0, 0), np.float32), None  # an array of its own for each column in model files
-            if not hot[index]:
+            if self._has_words(name):
+                own = self._indicators(index, column)
+                if not words_tell(own, targets, weights):
+                    self.categories_[index], own = self.categories_[index][:0], own[:, :0]
+                own = own.toarray()
+            elif not hot[index]:
                 places = _places(column, self.categories_[index])[column.codes]
                 means, own = encoded_means(places, targets, weights, len(self.categories_[index]) + 2)
             self.means_.append(means)
@@ -229,7 +227,9 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
         """Names of the features; none with "hash", where columns share them."""
         names: list[str] = []
         for name, known, width in zip(self.names_, self.hot_categories_, self.widths_, strict=False):
-            own = _words_in_words(name, known) if self._has_words(name) else [f"{name}={text}" for text in known]
+            own = [f"{name}={text}" for text in known]
+            if self._has_words(name):
+                own = [f"{name} has {word}" if word else f"{name} is missing" for word in known]
             n_means = width - len(known)
             names += own + ([f"{name} (mean)"] if n_means == 1 else [f"{name} ({k + 1})" for k in range(n_means)])
         return names
@@ -305,10 +305,6 @@ def _places(column: CodedText, categories: np.ndarray) -> np.ndarray:
     places = np.minimum(np.searchsorted(categories, column.text), len(categories) - 1)
     is_known = categories[places] == column.text
     return np.where(column.present, np.where(is_known, places, len(categories) + 1), len(categories))
-
-
-def _words_in_words(name, words) -> list[str]:
-    return [f"{name} has {word}" if word else f"{name} is missing" for word in words]
 
 
 def _one_hot(column: CodedText, categories: np.ndarray) -> csr_matrix:

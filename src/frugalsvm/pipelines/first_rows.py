@@ -96,7 +96,7 @@ def examine(
         unused = _unused_columns(data, first)
         if reads_words:
             read = tuple(unused)
-            notes += _read_notes(unused)
+            notes += _text_notes(unused, "it is read by its words", " ({categorical} takes whole texts)")
             unused = {}
         notes += left_out_notes(unused)
         notation = None if schema.notation is None else list(schema.notation)
@@ -170,17 +170,12 @@ def many_texts(values: list[str]) -> str | None:
 
 def left_out_notes(unused: dict[str, str]) -> list[Sentence]:
     """Sentences about columns that are left out."""
-    return [
-        Sentence(f"column {name!r} has {what}: it is left out", " ({categorical} keeps it)", categorical=name)
-        for name, what in unused.items()
-    ]
+    return _text_notes(unused, "it is left out", " ({categorical} keeps it)")
 
 
-def _read_notes(words: dict[str, str]) -> list[Sentence]:
-    about = " ({categorical} takes whole texts)"
+def _text_notes(columns: dict[str, str], became: str, about: str) -> list[Sentence]:
     return [
-        Sentence(f"column {name!r} has {what}: it is read by its words", about, categorical=name)
-        for name, what in words.items()
+        Sentence(f"column {name!r} has {what}: {became}", about, categorical=name) for name, what in columns.items()
     ]
 
 

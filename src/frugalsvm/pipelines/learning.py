@@ -18,9 +18,9 @@ from frugalsvm.estimators.unchanged import unchanged_on_error
 from frugalsvm.exceptions import warn_caller
 from frugalsvm.pipelines.mapping import check_enough_rows
 from frugalsvm.pipelines.preparing import PreparingPipeline
-from frugalsvm.pipelines.rows import part_of, stacked
 from frugalsvm.pipelines.watching import left_range
 from frugalsvm.pipelines.widening import widen_filler, widen_scaler, wider_rows
+from frugalsvm.streams.batch import rows_taken, stacked
 
 NO_FEATURES = np.zeros(0, np.int64)
 USUAL_ROWS = 1000
@@ -93,9 +93,9 @@ class LearningPipeline(PreparingPipeline):
         if len(rows.y) < n_lacking:
             self._held = (*self._held, copy.deepcopy(rows))  # callers may use their arrays again
             return NO_FEATURES
-        self._start(stacked((*self._held, part_of(rows, 0, n_lacking))))
+        self._start(stacked((*self._held, rows_taken(rows, slice(n_lacking)))))
         if len(rows.y) > n_lacking:
-            return self._learn(part_of(rows, n_lacking, len(rows.y)), None)
+            return self._learn(rows_taken(rows, slice(n_lacking, None)), None)
         return NO_FEATURES
 
     def _note_classes(self, y, classes):
@@ -144,9 +144,9 @@ class LearningPipeline(PreparingPipeline):
                 if n_rows < len(rows.y):  # this part is taken back if a later one fails
                     self._check_known(rows.y)
                     stack.enter_context(unchanged_on_error(self.estimator_)).begin()
-                self._learn_part(part_of(rows, 0, n_rows), classes)
+                self._learn_part(rows_taken(rows, slice(n_rows)), classes)
                 self.scaler_.become(scaler)
-                rows, classes, left = part_of(rows, n_rows, len(rows.y)), None, np.union1d(left, due)
+                rows, classes, left = rows_taken(rows, slice(n_rows, None)), None, np.union1d(left, due)
         return left
 
     def _learn_part(self, rows, classes):

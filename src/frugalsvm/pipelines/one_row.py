@@ -137,9 +137,7 @@ class RowPath:
         code = machine_code_for(run, parts, source, self._label, self._weights, 1, block_rows, expansion, work)
         return _Prepared(code, parts, source, block_rows, expansion, work)
 
-    @property
-    def _counts(self):
-        return self._learners[0].expansion.counts
+    _counts = property(lambda self: self._learners[0].expansion.counts)
 
     def _note_counts(self):
         self._counts_seen = self._counts["n_seen"]

@@ -13,8 +13,9 @@ from frugalsvm.estimators.unchanged import unchanged_on_error
 from frugalsvm.estimators.validation import rows_that_count
 from frugalsvm.pipelines.drift_in_pipelines import WatchedPipeline
 from frugalsvm.pipelines.learning import LearningPipeline
-from frugalsvm.pipelines.rows import LabeledRows, rows_at
+from frugalsvm.pipelines.rows import LabeledRows
 from frugalsvm.pipelines.saved import PIPELINE
+from frugalsvm.streams.batch import rows_taken
 
 
 class StreamPipeline(WatchedPipeline, LearningPipeline):
@@ -315,7 +316,7 @@ class StreamPipeline(WatchedPipeline, LearningPipeline):
         LabeledRows
             With ``X``, ``y`` and ``weights``. ``X`` is the one that was passed where nothing is to be done.
         """
-        chosen = rows if index is None else rows_at(rows, index)
+        chosen = rows if index is None else rows_taken(rows, index)
         return chosen._replace(X=self._prepared(chosen.X, chosen.columns, dtype), columns=None)
 
     @shared

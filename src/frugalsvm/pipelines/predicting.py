@@ -15,8 +15,9 @@ from frugalsvm.exceptions import UnknownValuesWarning, warn_caller
 from frugalsvm.pipelines.frames import check_names
 from frugalsvm.pipelines.learning import LearningPipeline, decision_values
 from frugalsvm.pipelines.one_row import row_path_for
-from frugalsvm.pipelines.rows import LabeledRows, check_lengths, matrix_of, part_of, split_input, stacked
+from frugalsvm.pipelines.rows import LabeledRows, check_lengths, matrix_of, split_input
 from frugalsvm.pipelines.surprises import Surprises
+from frugalsvm.streams.batch import rows_taken, stacked
 
 
 class _Preview(NamedTuple):
@@ -262,7 +263,7 @@ class PredictingPipeline(LearningPipeline):
         n_rows = 1 << (n_held.bit_length() - 1)
         made = getattr(self, "_preview", None)
         if made is None or made.first is not self._held[0] or made.n_made_of != n_rows:
-            pipeline = self._flushed_copy(part_of(stacked(self._held), 0, n_rows))
+            pipeline = self._flushed_copy(rows_taken(stacked(self._held), slice(n_rows)))
             made = _Preview(self._held[0], n_rows, pipeline, n_rows)
         if made.pipeline is not None:
             made.pipeline._learn_last(self._held, n_held - made.n_learned)
@@ -278,7 +279,7 @@ class PredictingPipeline(LearningPipeline):
             last.insert(0, held[-1 - len(last)])
         if last:
             rows = stacked(tuple(last))
-            rows = part_of(rows, len(rows.y) - n_rows, len(rows.y))
+            rows = rows_taken(rows, slice(len(rows.y) - n_rows, None))
             if self._classifies and not self._grows and not np.isin(rows.y, self.estimator_.classes_).all():
                 return
             if n_rows == 1 and rows.columns is None and rows.weights is None and not self._is_sparse:

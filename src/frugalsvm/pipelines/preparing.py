@@ -12,6 +12,7 @@ from sklearn.utils import get_tags
 from frugalsvm._locks import ThreadSafe
 from frugalsvm.compiling.threads import Threads, thread_count
 from frugalsvm.estimators.constraints import check_choice, check_count
+from frugalsvm.estimators.targets import checked_weights
 from frugalsvm.estimators.validation import rows_that_count
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.pipelines.drift import ACTIONS, check_detector, check_on_drift
@@ -19,7 +20,7 @@ from frugalsvm.pipelines.encoder import joined
 from frugalsvm.pipelines.frames import FrameColumns, is_frame, kinds_to_learn
 from frugalsvm.pipelines.imputer import STRATEGIES, MissingValueFiller, prepared_numbers
 from frugalsvm.pipelines.mapping import check_map, fitted_map, mapped
-from frugalsvm.pipelines.rows import LabeledRows, check_lengths, checked_labels, checked_weights, matrix_of, split_input
+from frugalsvm.pipelines.rows import LabeledRows, check_lengths, checked_labels, matrix_of, split_input
 from frugalsvm.pipelines.saved import WATCHED
 from frugalsvm.pipelines.scaler import StreamingScaler
 from frugalsvm.pipelines.surprises import Surprises
@@ -167,8 +168,10 @@ class PreparingPipeline(_Shortcuts, BaseEstimator):
         These may differ from what they are in predictions: means of the target are those of other rows.
         """
         known = rows_that_count(rows.X, rows.weights)
-        fills = self.impute is not None and rows.X.shape[1]
-        self.filler_ = self._new_filler().fit(known) if fills else None
+        self.filler_ = None
+        if self.impute is not None and rows.X.shape[1]:
+            is_filler = isinstance(self.impute, MissingValueFiller)
+            self.filler_ = (clone(self.impute) if is_filler else MissingValueFiller(self.impute)).fit(known)
         self.encoder_ = None if self.encoder is None else clone(self.encoder)
         if self.encoder_ is not None:
             rows = rows._replace(columns=self._encoded_to_learn(self.encoder_, rows))
@@ -191,9 +194,6 @@ class PreparingPipeline(_Shortcuts, BaseEstimator):
             )
         targets = class_indicators(rows.y) if self._classifies else rows.y
         return encoder.fit_transform(rows.columns, targets, rows.weights)
-
-    def _new_filler(self):
-        return clone(self.impute) if isinstance(self.impute, MissingValueFiller) else MissingValueFiller(self.impute)
 
     def _prepared(self, X, columns, dtype=None):
         """What the estimator learns from: scaled numbers, with encoded columns beside them, as the map sees them.

@@ -132,7 +132,8 @@ def learn_stream(
     it does not depend on where batches end if that is at the end of a block of the look-ahead engine.
     """
     saved_at = time.monotonic()
-    first_part = block if in_turn else _after_warm_up(model, block)
+    # Where a pipeline ends its warm-up is no end of a block: every run begins a part with the first one after it.
+    first_part = block if in_turn else -(-getattr(model, "n_warmup", 0) // block) * block
     for batch in batches:
         start = time.perf_counter()
         if test and not in_turn:
@@ -160,11 +161,6 @@ def learn_stream(
             show()
         if interruption is not None and interruption.ends_now:
             return
-
-
-def _after_warm_up(model: Any, block: int) -> int:
-    """The first row that every run begins a part with: where a pipeline ends its warm-up is no end of a block."""
-    return -(-getattr(model, "n_warmup", 0) // block) * block
 
 
 def _test(model: Any, batch: Any, progress: Progress) -> None:

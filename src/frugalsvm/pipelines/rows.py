@@ -3,8 +3,8 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_matrix, issparse, vstack
-from sklearn.utils.validation import _check_sample_weight, column_or_1d
+from scipy.sparse import csr_matrix, issparse
+from sklearn.utils.validation import column_or_1d
 
 from frugalsvm._stored import is_finite, is_matrix, stored
 from frugalsvm.estimators.labels import classes_in, refuse_dates
@@ -96,41 +96,3 @@ def checked_labels(name: str, y, X, *, classifies: bool, several: bool) -> np.nd
     if classifies and y.dtype.kind not in "iub":
         classes_in(y)
     return y
-
-
-def checked_weights(sample_weight, X) -> np.ndarray | None:
-    """Weights of the rows of ``X``, or None where all are 1."""
-    if sample_weight is None:
-        return None
-    return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-
-
-def part_of(rows: LabeledRows, start: int, stop: int) -> LabeledRows:
-    """Rows ``start`` to ``stop - 1``."""
-    return rows_at(rows, slice(start, stop))
-
-
-def rows_at(rows: LabeledRows, index: Any) -> LabeledRows:
-    """Rows by their numbers, or a slice of them."""
-    columns = rows.columns
-    if isinstance(columns, dict):
-        columns = {name: values[index] for name, values in columns.items()}
-    elif columns is not None:
-        columns = columns[index]
-    return LabeledRows(rows.X[index], columns, rows.y[index], None if rows.weights is None else rows.weights[index])
-
-
-def stacked(parts: tuple[LabeledRows, ...]) -> LabeledRows:
-    """All rows of several batches, in order."""
-    if len(parts) == 1:
-        return parts[0]
-    first = parts[0]
-    matrices = [part.X for part in parts]
-    X = vstack(matrices, format="csr") if issparse(first.X) else np.concatenate(matrices)
-    columns = None
-    if first.columns is not None:
-        columns = {name: np.concatenate([part.columns[name] for part in parts]) for name in first.columns}  # type: ignore[index]
-    weights = None
-    if any(part.weights is not None for part in parts):
-        weights = np.concatenate([np.ones(len(p.y)) if p.weights is None else p.weights for p in parts])
-    return LabeledRows(X, columns, np.concatenate([part.y for part in parts]), weights)

@@ -135,12 +135,10 @@ class CurvesDisplay:
     drifts: NDArray = np.empty(0)
     lines_: list[Any]
     bands_: list[Any]
+    _draw: Any
     _axes: tuple[str, str]
     _scales = ("linear", "linear")
     _text: Any = compact  # of numbers on the vertical axis
-
-    def _draw(self, yscale: str, **kwargs: Any) -> tuple[list[Any], list[Any]]:
-        raise NotImplementedError
 
     def plot(
         self,
@@ -193,9 +191,7 @@ class StreamCurvesDisplay(CurvesDisplay):
     options of ``from_history``, before anything learns.
     """
 
-    @classmethod
-    def _recording(cls, **options: Any) -> dict[str, Any]:
-        raise NotImplementedError
+    _recording: Any
 
     @classmethod
     def from_stream(

@@ -76,14 +76,8 @@ class CellsDisplay:
             Fitted to two features.
         X : array-like of shape (n_samples, 2)
             Examples, which decide the range that is drawn.
-        y : array-like of shape (n_samples,), default=None
-            Their labels.
-        grid_resolution : int, default=300
-            Number of points along each side.
-        plot_points : int, default=500
-            How many of the examples are drawn at most; they are taken evenly from all. 0 is none.
-        feature_names : sequence of two str, default=None
-            None is the names that the estimator was fitted with, if any.
+        y, grid_resolution, plot_points, feature_names
+            As in `DecisionBoundaryDisplay.from_estimator`.
         ax : matplotlib Axes, default=None
         **kwargs
             For `plot`.

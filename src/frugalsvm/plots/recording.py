@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from frugalsvm.estimators.validation import is_fitted
 from frugalsvm.plots._vectors import model_bytes, model_inside, n_terms
 
 History = Mapping[str, Mapping[str, NDArray]]
@@ -137,7 +138,7 @@ class _Followed:
         self._estimator = estimator
         if is_regressor(self._model):
             raise TypeError(f"{kind} is a regressor: accuracy and error are for classifiers.")
-        self._is_fitted = _is_fitted(self._model)
+        self._is_fitted = is_fitted(self._model)
         self._first = {} if classes is None or self._is_fitted else {"classes": np.asarray(classes)}
         self._promises = hasattr(estimator, "test_then_train") and hasattr(estimator, "coverage")
         self._seen, self._spent = 0, 0.0
@@ -173,7 +174,7 @@ class _Followed:
             self._estimator.partial_fit(X, y, **self._first, **options)
         self._spent += time.perf_counter() - start
         self._first = {}
-        self._is_fitted = self._model is self._estimator or _is_fitted(self._model)  # a watch may have begun again
+        self._is_fitted = self._model is self._estimator or is_fitted(self._model)  # a watch may have begun again
         self._seen += len(y)
         self._notes.append({"examples": self._seen, "seconds": self._spent, "n_tested": tested, "n_right": right})
         if hits is not None:
@@ -215,17 +216,6 @@ def covered(estimator: Any, X: Any, y: Any, **options: Any) -> NDArray[np.bool_]
     if not hasattr(estimator, "predict_set"):
         return (answer[:, 0] <= truth) & (truth <= answer[:, 1])
     return answer[np.arange(len(truth)), np.searchsorted(estimator.classes_, truth)]
-
-
-def _is_fitted(estimator) -> bool:
-    from sklearn.exceptions import NotFittedError
-    from sklearn.utils.validation import check_is_fitted
-
-    try:
-        check_is_fitted(estimator)
-    except NotFittedError:
-        return False
-    return True
 
 
 def _or_none(measure, model):

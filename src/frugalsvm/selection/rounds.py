@@ -62,9 +62,7 @@ class Round:
         """What a candidate takes, about."""
         return self.clock.seconds_for(CELLS, self._work)
 
-    @property
-    def _work(self):
-        return sum(cell_work(len(each), len(each)) for each in self.members)
+    _work = property(lambda self: sum(cell_work(len(each), len(each)) for each in self.members))
 
     def best(
         self,

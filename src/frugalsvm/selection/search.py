@@ -121,7 +121,7 @@ class _Search:
     def run(self) -> Found:
         sample = self._on_sample()
         self.metric_kernel = self._kernel_of_metrics(sample)
-        if self._must_be_low_rank(sample[0]):
+        if self.plan.n_components is not None or self.task.views[sample[0].candidate.view].is_sparse:
             best = self._in_sample(sample[0])
             return self._found(*self._low_rank(Start(best.candidate, best.C, CELL)), None)
         best = self._in_cells(PLAIN, [(each.candidate, each.C) for each in sample[:2]])[0]
@@ -290,9 +290,6 @@ class _Search:
             return 0.0
         one, two = (round_.entry(best) for round_ in rounds)
         return 1.0 - two.rank_key / one.rank_key if one.rank_key > 0 else 0.0
-
-    def _must_be_low_rank(self, entry: Entry) -> bool:
-        return self.plan.n_components is not None or self.task.views[entry.candidate.view].is_sparse
 
     def _global_start(self, best: Entry) -> Start | None:
         if not self.clock.fits(self.clock.seconds_for(CELLS, self.plan.path_work), self._for_fit):

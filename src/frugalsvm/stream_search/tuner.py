@@ -9,14 +9,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import unique_labels
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._locks import ThreadSafe, shared
 from frugalsvm.compiling.threads import Threads, blas_threads, thread_count
 from frugalsvm.estimators.automatic import may_follow
 from frugalsvm.estimators.bsgd import BSGDClassifier
 from frugalsvm.estimators.constraints import check_count
-from frugalsvm.estimators.labels import classes_in, column_of, distinct_labels
+from frugalsvm.estimators.labels import check_two_classes, classes_in, column_of, distinct_labels
+from frugalsvm.estimators.targets import checked_weights
 from frugalsvm.estimators.unchanged import LONG_BATCH, unchanged_on_error, undone_on_error
 from frugalsvm.estimators.validation import rows_that_count, validated_rows
 from frugalsvm.stream_search.candidates import candidates_for, check_candidates
@@ -155,8 +156,7 @@ class StreamTuner(ClassifierMixin, ThreadSafe, BaseEstimator):
             self._check_params()
             X, y, weights = self._checked(X, y, sample_weight, reset=True)
             classes = distinct_labels(y)
-            if len(classes) < 2:
-                raise ValueError(f"Training needs at least two classes, but all labels are {y[0]!r}: one class.")
+            check_two_classes(classes)
             order = np.arange(len(y))
             if self.shuffle:
                 order = check_random_state(self.random_state).permutation(len(y))
@@ -202,9 +202,7 @@ class StreamTuner(ClassifierMixin, ThreadSafe, BaseEstimator):
         if X.shape[0] != len(y):
             raise ValueError(f"X has {X.shape[0]} rows, but y has {len(y)} labels: inconsistent numbers of samples.")
         classes_in(y)  # which refuses what cannot be classes
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        return X, y, sample_weight
+        return X, y, checked_weights(sample_weight, X)
 
     def _begin(self, X, y, weights, classes):
         """Make the candidates, and have them learn their first rows."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,11 +55,7 @@ class Batch(NamedTuple):
         return self.start + self.n_rows
 
 
-def _each_part(batch: Batch, take: Any, start: int) -> Batch:
-    columns = None if batch.columns is None else {name: take(values) for name, values in batch.columns.items()}
-    y = None if batch.y is None else take(batch.y)
-    weights = None if batch.weights is None else take(batch.weights)
-    return Batch(take(batch.X), y, weights, start, columns)
+_Rows = TypeVar("_Rows", bound=Any)  # a batch, or anything else with ``X``, ``y``, ``weights`` and ``columns``
 
 
 def rows_of(batch: Batch) -> Any:
@@ -90,31 +86,35 @@ def rows_between(batch: Batch, first: int, last: int) -> Batch:
     """Rows ``first`` to ``last - 1`` of a batch; views where that is possible."""
     if first == 0 and last >= batch.n_rows:
         return batch
-    return _each_part(batch, lambda values: values[first:last], batch.start + first)
+    return rows_taken(batch, slice(first, last))._replace(start=batch.start + first)
 
 
-def rows_taken(batch: Batch, rows: NDArray) -> Batch:
-    """Copies of the rows with these numbers (or of those where a mask is true)."""
-    return _each_part(batch, lambda values: values[rows], batch.start)
+def rows_taken(batch: _Rows, rows: NDArray | slice) -> _Rows:
+    """The rows with these numbers, or those where a mask is true, as copies; or a view of a slice of them."""
+    columns = batch.columns
+    if isinstance(columns, dict):
+        columns = {name: values[rows] for name, values in columns.items()}
+    elif columns is not None:  # features that they have become
+        columns = columns[rows]
+    y, weights = (None if each is None else each[rows] for each in (batch.y, batch.weights))
+    return batch._replace(X=batch.X[rows], y=y, weights=weights, columns=columns)
 
 
-def stacked(batches: list[Batch]) -> Batch:
+def stacked(batches: Sequence[_Rows]) -> _Rows:
     """One batch with the rows of several, which must have the same kinds of columns."""
     first = batches[0]
     if len(batches) == 1:
         return first
-    if sparse.issparse(first.X):
-        X = sparse.vstack([batch.X for batch in batches], format="csr")
-    else:
-        X = np.concatenate([batch.X for batch in batches])
-
-    def joined(parts: list[NDArray | None]) -> NDArray | None:
-        return None if parts[0] is None else np.concatenate(parts)  # type: ignore[arg-type]
-
-    columns = first.columns
+    matrices = [batch.X for batch in batches]
+    X = sparse.vstack(matrices, format="csr") if sparse.issparse(first.X) else np.concatenate(matrices)
+    y, weights, columns = first.y, None, first.columns
+    if y is not None:
+        y = np.concatenate([batch.y for batch in batches])
+    if any(batch.weights is not None for batch in batches):
+        weights = np.concatenate([np.ones(b.X.shape[0]) if b.weights is None else b.weights for b in batches])
     if columns is not None:
-        columns = {name: np.concatenate([batch.columns[name] for batch in batches]) for name in columns}  # type: ignore[index]
-    return Batch(X, joined([b.y for b in batches]), joined([b.weights for b in batches]), first.start, columns)
+        columns = {name: np.concatenate([batch.columns[name] for batch in batches]) for name in columns}
+    return first._replace(X=X, y=y, weights=weights, columns=columns)
 
 
 def dropped(batches: Iterable[Batch], n_rows: int) -> Iterator[Batch]:

@@ -151,12 +151,6 @@ def _suggested(wanted: str, names: Sequence[str]) -> str:
     return f"{meant} {'Its' if close else 'its'} columns are {listed}"
 
 
-def _check_names(names: Sequence[str], source: str) -> None:
-    if len(set(names)) < len(names):
-        repeated = next(name for name, count in Counter(names).items() if count > 1)
-        raise StreamError(f"{source} has two columns called {shown(repeated)}.")
-
-
 def _label_among(names: Sequence[str], usable: Sequence[int]) -> tuple[int, str]:
     """The column that has the labels by its name, or the last one; and why."""
     lowered = {names[index].lower(): index for index in reversed(usable)}
@@ -172,7 +166,9 @@ def assigned(names: Sequence[str], kinds: Sequence[str], roles: Roles, source: s
     ``kinds`` are what the columns look like, where "ignored" ones are to be left out; those that `Roles.categorical`
     lists become text.
     """
-    _check_names(names, source)
+    if len(set(names)) < len(names):
+        repeated = next(name for name, count in Counter(names).items() if count > 1)
+        raise StreamError(f"{source} has two columns called {shown(repeated)}.")
     if roles.like is not None:
         return _assigned_like(names, kinds, roles, roles.like, source)
     kinds, notes, label = list(kinds), [], None

@@ -5,7 +5,7 @@ The layout of a source is found out once, and rows before a start are passed ove
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -166,15 +166,14 @@ class Reader:
     reopenable: bool
     _wanted_features: int | None
     _layout: Layout | None = None
+    _looked_at: Callable[[], Layout]
+    _rows_from: Callable[[int, BadLines], Iterator[Batch]]
 
     def prepare(self) -> Layout:
         """What is known before the first row, which is found out once."""
         if self._layout is None:
             self._layout = self._looked_at()
         return self._layout
-
-    def _looked_at(self) -> Layout:
-        raise NotImplementedError
 
     def _check_width(self, width: int, what: str, name: str | None = None) -> None:
         """Refuse features that are more or fewer than those that are wanted."""
@@ -187,9 +186,6 @@ class Reader:
         self.prepare()
         to_pass = 0 if bad.leaves_out else skip
         yield from dropped(self._rows_from(to_pass, bad), skip - to_pass)
-
-    def _rows_from(self, row: int, bad: BadLines) -> Iterator[Batch]:
-        raise NotImplementedError
 
 
 class TextReader(Reader):

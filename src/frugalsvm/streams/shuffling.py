@@ -46,9 +46,6 @@ class Reordered(StreamWrapper):
             return batches
         return rebatched(dropped(batches, self.start - self.stream.start), self.stream.batch_rows, self.start)
 
-    def _mixed(self) -> Iterator[Batch]:
-        raise NotImplementedError
-
 
 class Permuted(Reordered):
     """A stream in random order; made by `shuffled`."""
@@ -77,7 +74,7 @@ class Permuted(Reordered):
                 waiting = []
             for pile in piles:
                 pile.seek(0)
-                rows = stacked([_unpacked(packed) for packed in _read(pile)])
+                rows = stacked([Batch(*parts) for parts in _read(pile)])
                 yield rows_taken(rows, rng.permutation(rows.n_rows))
                 pile.truncate(0)
 
@@ -99,10 +96,6 @@ def _read(pile: Any) -> Iterator[Any]:
             yield pickle.load(pile)
         except EOFError:
             return
-
-
-def _unpacked(parts: tuple) -> Batch:
-    return Batch(*parts)
 
 
 class _SparseRows:

@@ -21,6 +21,8 @@ from frugalsvm.streams.numpy_files import NpyReader, NpzReader
 from frugalsvm.streams.reader import Reader, TextSources
 from frugalsvm.streams.tables import TableReader
 
+_read: Any = property  # whose type is that of what it reads
+
 
 class Stream:
     """Batches of rows from a source; made by `open_stream`.
@@ -72,50 +74,21 @@ class Stream:
     def _no_bad_lines(self) -> BadLines:
         return BadLines(*self._rules)
 
-    @property
-    def n_features(self) -> int:
-        return self._reader.prepare().n_features
-
-    @property
-    def schema(self) -> Schema | None:
-        return self._reader.prepare().schema
-
-    @property
-    def zero_based(self) -> bool | None:
-        return self._reader.prepare().zero_based
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        return self._reader.prepare().notes
-
-    @property
-    def n_rows(self) -> int | None:
-        # Rows that will be left out are not known before they are read.
-        return None if self._skip_bad else self._reader.prepare().n_rows
-
-    @property
-    def n_bad(self) -> int:
-        return self._bad.count
-
-    @property
-    def n_unlabeled(self) -> int:
-        return self._bad.n_unlabeled
+    n_features: int = _read(lambda self: self._reader.prepare().n_features)
+    schema: Schema | None = _read(lambda self: self._reader.prepare().schema)
+    zero_based: bool | None = _read(lambda self: self._reader.prepare().zero_based)
+    notes: tuple[str, ...] = _read(lambda self: self._reader.prepare().notes)
+    # Rows that will be left out are not known before they are read.
+    n_rows: int | None = _read(lambda self: None if self._skip_bad else self._reader.prepare().n_rows)
+    n_bad: int = _read(lambda self: self._bad.count)
+    bad_examples: list[str] = _read(lambda self: self._bad.examples)
+    n_unlabeled: int = _read(lambda self: self._bad.n_unlabeled)
+    n_incomplete: int = _read(lambda self: self._bad.n_incomplete)
+    n_missing: int = _read(lambda self: self._bad.n_missing)
 
     @property
     def unlabeled_word(self) -> tuple[str, int]:
         return max(self._bad.unlabeled_words.items(), key=lambda pair: pair[1], default=("", 0))
-
-    @property
-    def n_incomplete(self) -> int:
-        return self._bad.n_incomplete
-
-    @property
-    def n_missing(self) -> int:
-        return self._bad.n_missing
-
-    @property
-    def bad_examples(self) -> list[str]:
-        return self._bad.examples
 
     def from_row(self, start: int) -> Stream:
         """The same stream, read from another row on."""

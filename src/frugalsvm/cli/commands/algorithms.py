@@ -54,8 +54,7 @@ def _print(rows: list[dict[str, str]]) -> None:
     from frugalsvm.cli.console import Page
     from frugalsvm.cli.words.measured import CASES, MEASURED
 
-    page = Page()
-    page.heading("Which to take")
+    page = Page("Which to take")
     page.facts((what, command + (f"   {more}" if more else "")) for what, command, more in _WHICH)
     page.heading("What they are for")
     page.table([{name: row[name] for name in ("algorithm", "for", "rows")} for row in rows])

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from frugalsvm.cli.errors import check_folder, reported
+from frugalsvm.cli.errors import check_folders, reported
 from frugalsvm.cli.flags import READ_ROWS, Json, ModelFile, data_options, with_flags
 
 
@@ -20,19 +20,17 @@ def audit_forget(
     **reading: Any,
 ) -> None:
     """Test whether a model still knows forgotten rows, which are the data: labeled rows that it has forgotten."""
-    from frugalsvm.cli.console import Page, print_json, print_written
+    from frugalsvm.cli.console import Page, print_json
 
     options = data_options(reading)
     with reported(of_model=model):
-        if html is not None:
-            check_folder(html)
+        check_folders(html)
         from frugalsvm.explain.forget_audit import audit_forgetting
         from frugalsvm.persist import load
 
         fitted = load(model)
-        forgotten, others = (
-            _labeled_rows(fitted, model, each) for each in (options, options._replace(source=never))
-        )  # fmt: skip
+        sources = (options, options._replace(source=never))
+        forgotten, others = (_labeled_rows(fitted, model, each) for each in sources)
         found = audit_forgetting(fitted, forgotten, others)
         title = f"{model.name}: rows of {options.name}"
         if html is not None:
@@ -40,12 +38,10 @@ def audit_forget(
     if as_json:
         print_json(found.as_dict())
         return
-    page = Page()
-    page.heading(title)
+    page = Page(title)
     page.sentence(found.verdict())
     page.facts(found.facts())
-    if html is not None:
-        print_written(html)
+    page.written(html)
 
 
 def _labeled_rows(fitted: Any, model: Path, options: Any) -> tuple[Any, Any]:

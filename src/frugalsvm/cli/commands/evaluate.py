@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from frugalsvm.cli.errors import check_folder, reported
+from frugalsvm.cli.errors import check_folders, reported
 from frugalsvm.cli.flags import READ_ROWS, Device, Json, ModelFile, data_options, with_flags, wrong
 
 _WINDOW_ROWS = 1000
@@ -55,8 +55,7 @@ def evaluate(
         from frugalsvm.streams.batch import labels_of, rows_of
         from frugalsvm.words import CLASSES, NOVELTIES
 
-        if curve is not None:
-            check_folder(curve)
+        check_folders(curve)
         fitted = load(model)
         where, task = device_arguments(fitted, device), task_of_model(fitted)
         scores = scores_for(fitted, partial(_label_of_anomalies, wanted=anomaly))
@@ -104,8 +103,7 @@ def evaluate(
         counts = {"bad_lines": opened.stream.n_bad, **opened.surprises.counts()}
         print_json({**results, **counts, **({"curve": curve_rows} if prequential else {})})
         return
-    page = Page()
-    page.heading(f"{model.name} on {options.name}")
+    page = Page(f"{model.name} on {options.name}")
     elsewhere = {"all_classes": "; --json has all", "all_windows": "; --curve and --json have all"}
     page.sections(evaluation_sections(results, curve_rows, **elsewhere))
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from frugalsvm.cli.errors import check_folder, reported
+from frugalsvm.cli.errors import check_folders, reported
 from frugalsvm.cli.flags import READ_ROWS, Json, ModelFile, data_options, with_flags
 
 _EXACT_ROWS, _SAMPLED_ROWS, _PERMUTATIONS = 1000, 50, 4
@@ -38,12 +38,11 @@ def explain(
     **reading: Any,
 ) -> None:
     """Show how much each column raised or lowered the prediction of each row, and which columns matter."""
-    from frugalsvm.cli.console import Page, print_json, print_written, tell
+    from frugalsvm.cli.console import Page, print_json, tell
 
     options = data_options(reading)
     with reported(of_model=model):
-        if html is not None:
-            check_folder(html)
+        check_folders(html)
         from frugalsvm.explain import has_exact_shares
         from frugalsvm.persist import load
 
@@ -64,15 +63,13 @@ def explain(
     if as_json:
         print_json({**found.as_dict(), **surprises.counts()})
         return
-    page = Page()
-    page.heading(f"{model.name} on {options.name}")
+    page = Page(f"{model.name} on {options.name}")
     page.sentence(found.importances_text(n_features=columns))
     page.sentence(found.origin)
     for row in range(min(show, len(found))):
         page.sentence("")
         page.sentence(found.text(row, n_features=columns))
-    if html is not None:
-        print_written(html)
+    page.written(html)
 
 
 def _first_rows(fitted: Any, model: Path, options: Any, n_rows: int, labeled: bool) -> tuple[Any, Any]:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from frugalsvm.cli.errors import check_folder, reported
+from frugalsvm.cli.errors import check_folders, reported
 from frugalsvm.cli.flags import Json, ModelFile
 
 
@@ -38,8 +38,7 @@ def forget(
         from frugalsvm.pipelines.forgetting import forget_in_file, ids_in
         from frugalsvm.words import counted
 
-        for path in filter(None, (target, report)):
-            check_folder(path)
+        check_folders(target, report)
         training = describe(model).metadata.get("training", {})
         algorithm = training.get("options", {}).get("algorithm")
         if algorithm is not None and not algorithm.startswith("local"):
@@ -63,8 +62,7 @@ def _print(found: dict[str, Any], model: Path, target: Path, report: Path | None
     from frugalsvm.pipelines.forgetting import forgotten_facts
     from frugalsvm.words import counted
 
-    page = Page()
-    page.heading(f"{model.name}: {counted(len(found['forgotten'][-1]['ids']), 'row')} forgotten")
+    page = Page(f"{model.name}: {counted(len(found['forgotten'][-1]['ids']), 'row')} forgotten")
     page.facts(forgotten_facts(found))
     previous = target.with_name(target.name + ".previous")
     for other in [model] * (target != model) + [previous] * previous.exists():

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from frugalsvm.cli.errors import check_folder, reported
+from frugalsvm.cli.errors import check_folders, reported
 from frugalsvm.cli.flags import Json, ModelFile
 
 
@@ -15,7 +15,7 @@ def inspect(
     as_json: Json = False,
 ) -> None:
     """Show what is in a model file."""
-    from frugalsvm.cli.console import Page, print_json, print_written
+    from frugalsvm.cli.console import Page, print_json
 
     with reported(of_model=model):
         from frugalsvm.explain.model_card import card_of
@@ -23,14 +23,12 @@ def inspect(
         from frugalsvm.explain.model_facts import contents_sections
 
         contents = model_contents(model)
+        check_folders(html)
         if html is not None:
-            check_folder(html)
             html.write_text(card_of(contents, model), encoding="utf-8")
     if as_json:
         print_json(contents)
         return
-    page = Page()
-    page.heading(str(model))
+    page = Page(str(model))
     page.sections(contents_sections(contents))
-    if html is not None:
-        print_written(html)
+    page.written(html)

@@ -10,7 +10,7 @@ import typer
 
 from frugalsvm.cli.catalogue import AUTO, CATALOGUE, FOR_NUMBERS, OF_DISTANCES, scale_for
 from frugalsvm.cli.console import compiling_shown, tell
-from frugalsvm.cli.errors import check_folder, reported
+from frugalsvm.cli.errors import check_folders, reported
 from frugalsvm.cli.flag_rules import applies, driver_of, flag_named, refusal
 from frugalsvm.cli.flags import FLAGS, check_metric_flag, data_options, options_from, with_flags, wrong
 from frugalsvm.cli.options import Request, TrainOptions
@@ -54,7 +54,7 @@ def _train(values: dict[str, Any], given: Collection[str]) -> None:
     driver = driver_of(values)
     _refuse(given, driver, values, data)
     request = Request(data, _train_options(values), output, values, given, decides, quiet)
-    check_folder(output)
+    check_folders(output)
     check_writable(output)
     with ending_cleanly(), compiling_shown(quiet=quiet), locked(output):
         module = import_module(f"frugalsvm.cli.commands.{_DRIVERS[driver]}")

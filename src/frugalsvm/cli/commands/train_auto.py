@@ -70,13 +70,10 @@ def train_auto(request: Request) -> Outcome:
     tell_task(task, examined.label, AUTO, quiet=quiet)
     if left is not None:
         left = max(left - (time.perf_counter() - started), _LEAST_SECONDS)
-    given: dict[str, Any] = {
-        "device": request.flags["device"],
-        "kernel": request.options.kernel if "kernel" in request.given else None,
-    }
-    names = None if examined.schema is None else examined.schema.numbers
+    given: dict[str, Any] = {"device": request.flags["device"], "words": examined.words}
+    given["kernel"] = request.options.kernel if "kernel" in request.given else None
+    given["names"] = None if examined.schema is None else examined.schema.numbers
     with leaving_as_it_was(request.output, " `--time-budget 30s` ends sooner, with the best model by then."):
-        given |= {"names": names, "words": examined.words}
         model = fit_auto(X, task, weights, request.options.seed, left, quiet=quiet, **given)
     if examined.words:
         learned = [] if model.pipeline_.encoder_ is None else model.pipeline_.encoder_.names_

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from frugalsvm.cli.catalogue import AUTO, CATALOGUE, CLASSES, scale_for
-from frugalsvm.cli.errors import check_folder, reported
+from frugalsvm.cli.errors import check_folders, reported
 from frugalsvm.cli.flag_rules import applies, driver_of, flag_named, refusal
 from frugalsvm.cli.flags import LEARNED_ROWS, Json, check_metric_flag, data_options, given_flags, with_flags, wrong
 from frugalsvm.cli.options import TrainOptions
@@ -63,9 +63,7 @@ def _tune(values: dict[str, Any], given: Collection[str]) -> None:
         raise wrong("algorithm", f"{what}: {instead} chooses its parameters by itself.")
     check_metric_flag(values["metric"], values["kernel"])
     _refuse(values, given, algorithm, read_once=read_once)
-    for path in (values["output"], values["model"]):
-        if path is not None:
-            check_folder(path)
+    check_folders(values["output"], values["model"])
     # Budgets are a part of the search.
     kernel, metric = values["kernel"], values["metric"]
     options = TrainOptions(algorithm, None, kernel, scale=scale_for(kernel, "auto"), seed=values["seed"], metric=metric)

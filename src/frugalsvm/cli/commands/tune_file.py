@@ -160,10 +160,5 @@ def _outcome(compared: Compared, sample: Sample, command: str, source: str) -> T
         "sentences": sentences,
         "candidates": [each for result in compared.results for each in result.tried],
     }
-    return TuneOutcome(
-        best.flags,
-        f"{source}: {counted(sample.n_rows, 'row')}",
-        table_rows(compared, sample.n_rows),
-        tuple(sentences),
-        figures,
-    )
+    title, table = f"{source}: {counted(sample.n_rows, 'row')}", table_rows(compared, sample.n_rows)
+    return TuneOutcome(best.flags, title, table, tuple(sentences), figures)

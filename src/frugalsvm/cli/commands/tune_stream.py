@@ -15,7 +15,7 @@ from frugalsvm.pipelines import StreamPipeline
 from frugalsvm.pipelines.first_rows import Examined, prepared
 from frugalsvm.pipelines.prequential import learn_stream
 from frugalsvm.pipelines.reading import DataOptions
-from frugalsvm.words import counted, percent
+from frugalsvm.words import counted, percent, short
 
 _COLUMNS = ("kernel", "gamma", "alpha", "C", "budget")
 _SHOWN = 9  # candidates in the table
@@ -134,11 +134,7 @@ class _Search(StreamRun):
         for k, (settings, result) in enumerate(self._ranked[:_SHOWN]):
             flags = self._flags(settings)
             became = "best" if k == 0 else "learning" if result["dropped_at"] is None else "dropped"
-            shown = {name: _short(flags[name]) for name in _COLUMNS if name in flags}
+            shown = {name: short(flags[name]) for name in _COLUMNS if name in flags}
             shown |= {"accuracy": percent(result["accuracy"]), "rows learned": f"{result['rows']:,}", "became": became}
             rows.append(shown)
         return rows
-
-
-def _short(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -32,7 +32,8 @@ def warm_up(
 
         def show(done) -> None:
             if not (quiet or as_json):
-                printer.print(f"{done.name:<16} {_found_or_made(done.n_compiled)}, {done.seconds:.1f} s")
+                what = f"{done.n_compiled} functions compiled" if done.n_compiled else "was there"
+                printer.print(f"{done.name:<16} {what}, {done.seconds:.1f} s")
 
         result = warm_up_now(algorithms or None, sparse=sparse, n_jobs=jobs or -1, on_done=show)
         if as_json:
@@ -40,10 +41,6 @@ def warm_up(
             print_json({"n_compiled": result.n_compiled, **result._asdict(), "algorithms": algorithms_done})
         elif not quiet:
             printer.print(_summary(result))
-
-
-def _found_or_made(n_compiled: int) -> str:
-    return f"{n_compiled} functions compiled" if n_compiled else "was there"
 
 
 def _summary(result) -> str:

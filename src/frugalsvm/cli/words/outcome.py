@@ -15,7 +15,7 @@ from frugalsvm.pipelines.first_rows import Examined
 from frugalsvm.pipelines.label_task import Task, many_classes, task_of, task_words
 from frugalsvm.pipelines.reading import FIRST_ROWS, DataOptions, Opened
 from frugalsvm.streams.columns import LABEL_NAMES
-from frugalsvm.words import counted, coverage_words
+from frugalsvm.words import counted, coverage_words, short
 
 SHOWN_BAD_LINES = 3
 
@@ -194,15 +194,13 @@ def tell_outcome(outcome: Outcome, *, as_json: bool) -> None:
 
 def _print_choice(outcome: Outcome) -> None:
     """What `auto` has tried and chosen."""
-    page = Page()
-    page.heading("What was tried")
+    page = Page("What was tried")
     page.table(outcome.figures["tried"])
     page.sentence(
         "  Figures are of rows left out: compare those of one round, as other rounds have other rows and machines."
     )
     page.heading("What was chosen")
-    for sentence in outcome.sentences:
-        page.sentence(sentence)
+    page.lines(outcome.sentences)
     page.sentence(f"{outcome.examples:,} rows, {outcome.figures['seconds']:.1f} s in all.")
 
 
@@ -230,7 +228,7 @@ def _parameters(outcome: Outcome) -> str:
 def _shown(value: Any) -> str:
     if isinstance(value, tuple | list):
         return ", ".join(f"{each:g}" for each in value)
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return short(value)
 
 
 class TuneOutcome(NamedTuple):
@@ -249,12 +247,9 @@ def print_tuned(
     if as_json:
         print_json({"best": flags, **outcome.figures})
         return
-    page = Page()
-    page.heading(outcome.title)
+    page = Page(outcome.title)
     page.table(outcome.table)
-    page.sentence("")
-    for sentence in outcome.sentences:
-        page.sentence(sentence)
+    page.lines(("", *outcome.sentences))
     page.sentence(f"best: {flag_words(flags)}")
     if output is not None and isinstance(source, str) and source != "-":
         page.sentence(f"`frugalsvm train {quote(source)} --config {quote(str(output))}` makes the model.")

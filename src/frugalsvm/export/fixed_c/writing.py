@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from frugalsvm._version import __version__
 from frugalsvm.export._c_files import LABELS, c_file, filled, label_table, named, table
@@ -36,15 +35,9 @@ def _loss(model: PlainModel, fixed: FixedModel, X: Any, y: Any) -> str:
         both = (each.reshape(len(y), -1) - y.reshape(len(y), -1) for each in (scores * fixed.unit, model.predict(X)))
         errors = [np.sqrt(np.mean(np.square(each))) for each in both]
         return f"Root mean square error on {len(y)} rows: {errors[0]:.4g}, in float {errors[1]:.4g}."
-    right = [100 * np.mean(predicted == y) for predicted in (_predicted(model, scores), model.predict(X))]
+    known = scores[:, 0] if scores.shape[1] == 1 else scores
+    right = [100 * np.mean(predicted == y) for predicted in (model.predicted(known), model.predict(X))]
     return f"Accuracy on {len(y)} rows: {right[0]:.2f} %, in float {right[1]:.2f} %."
-
-
-def _predicted(model: PlainModel, scores: NDArray) -> NDArray:
-    if model.decision == "inlier":
-        return np.where(scores[:, 0] >= 0, 1, -1)
-    indices = (scores[:, 0] >= 0).astype(int) if model.decision == "sign" else scores.argmax(axis=1)
-    return model.known_classes()[indices]
 
 
 def _header(model, fixed):

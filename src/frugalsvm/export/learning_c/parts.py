@@ -17,8 +17,9 @@ from frugalsvm.budgeted.projectron import Projectron
 from frugalsvm.core.dense_sources import FEW_FEATURES
 from frugalsvm.core.experts import Experts
 from frugalsvm.core.fastmath import FARTHEST, LOG2E
-from frugalsvm.core.kernels import RBF, ROUNDING, Laplacian, Linear, Matern12, Matern32, Matern52
+from frugalsvm.core.kernels import RBF, Laplacian, Linear
 from frugalsvm.core.losses import BinaryHinge, MulticlassHinge
+from frugalsvm.core.matern import ROUNDING, Matern12, Matern32, Matern52
 from frugalsvm.core.one_class import OneClass
 from frugalsvm.core.residuals import Residual, Residuals
 from frugalsvm.core.schedules import Forgetting, Implicit, Norma, Pegasos, Perceptron
@@ -100,10 +101,6 @@ def _rbf(kernel, dtype):
     return _Kernel("rbf", reals, {"EXACT_GAMMA": kernel.gamma})
 
 
-def _laplacian(kernel, dtype):
-    return _Kernel("laplacian", {"KERNEL_MINUS_GAMMA": -kernel.gamma * LOG2E}, {"EXACT_GAMMA": kernel.gamma})
-
-
 def _matern(kernel, dtype):
     square, before = _STEEPNESS[type(kernel)] * kernel.gamma, _BEFORE_EXP[type(kernel)]
     suffix = "" if dtype == np.float64 else "f"
@@ -113,12 +110,9 @@ def _matern(kernel, dtype):
     return _Kernel("matern", reals, exact, words)
 
 
-def _linear(kernel, dtype):
-    return _Kernel("linear")
-
-
 _KERNELS: dict[type, Any] = {
-    RBF: _rbf, Laplacian: _laplacian, Matern12: _matern, Matern32: _matern, Matern52: _matern, Linear: _linear,
+    RBF: _rbf, Matern12: _matern, Matern32: _matern, Matern52: _matern, Linear: lambda k, dtype: _Kernel("linear"),
+    Laplacian: lambda k, _: _Kernel("laplacian", {"KERNEL_MINUS_GAMMA": -k.gamma * LOG2E}, {"EXACT_GAMMA": k.gamma}),
 }  # fmt: skip
 
 
@@ -258,14 +252,10 @@ def _projectron(policy, n_outputs):
     return Piece(files, constants, fields=_SPAN_FIELDS, state=_SPAN_STATE)
 
 
-def _random(policy, n_outputs):
-    state = ("policies/random_state.c", "pass_policy")
-    return Piece(("policies/random.c",), fields=("uint64_t random_state;",), state=state)
-
-
-def _forget(policy, n_outputs):
-    state = ("policies/forgetron_state.c", "pass_policy")
-    return Piece(("policies/forgetron.c",), fields=("double spoiled;",), state=state)
+def _with_number(name: str, field: str) -> Any:
+    """A policy with a number in the state."""
+    state = (f"policies/{name}_state.c", "pass_policy")
+    return lambda policy, n_outputs: Piece((f"policies/{name}.c",), fields=(field,), state=state)
 
 
 _POLICIES: dict[type, Any] = {
@@ -274,7 +264,7 @@ _POLICIES: dict[type, Any] = {
     Project: _project,
     Projectron: _projectron,
     Stop: lambda policy, n_outputs: Piece(("policies/stop.c",)),
-    RemoveRandom: _random,
+    RemoveRandom: _with_number("random", "uint64_t random_state;"),
     RemoveWeakest: lambda policy, n_outputs: Piece(("policies/weakest.c",)),
-    Forget: _forget,
+    Forget: _with_number("forgetron", "double spoiled;"),
 }

@@ -168,10 +168,7 @@ class PartitionedProblem:
         # Of the compiled back end; while partitions wait for the start, a coarser preconditioner is soon made.
         return Options(*options[:3], factor_sample=3 if self.rows.width <= _WIDE else 1)
 
-    @property
-    def is_whole(self):
-        """Whether validation rows count."""
-        return self._whole
+    is_whole = property(lambda self: self._whole, doc="Whether validation rows count.")
 
     def careful(self):
         """From now on, validation rows count too, unless it was said otherwise."""
