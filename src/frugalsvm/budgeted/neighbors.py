@@ -73,7 +73,7 @@ def _nearest_in_feature_space(kernel, kernel_row, norms, n, itself):
     best, most = UNKNOWN, FARTHEST
     for j in range(n):
         nearness = _nearness(kernel, kernel_row[j], norms[j])
-        if nearness > most and j != itself:
+        if j != itself and (best < 0 or nearness > most):  # also where all are too far for numbers
             best, most = j, nearness
     return best
 
@@ -85,9 +85,8 @@ def _unit_nearest(kernel, kernel_row, norms, n, itself):
     if itself >= 0:
         kernel_row[held] = -1.0
     best = first_argmax(kernel_row, n)
-    found = n > 0 and kernel_row[best] >= 0.0
     kernel_row[held] = own
-    return best if found else UNKNOWN
+    return best if n > 1 or (n == 1 and itself != 0) else UNKNOWN
 
 
 @inlined
