@@ -101,6 +101,16 @@ def test_checkpoint(tmp_path):
     assert_same(load_checkpoint(tmp_path / "model.frugal").model, model)
 
 
+@pytest.mark.parametrize("wrong", [np.full(150, 3, np.uint8), np.full(150, -1), np.zeros((150, 3), np.float32)])
+def test_labels_that_are_no_classes_are_refused(wrong, tmp_path):
+    path = tmp_path / "model.frugal"
+    save(fitted("classes"), path)
+    content = path.read_bytes()
+    path.unlink()
+    number = json.loads(entries_of(content)["model.json"])["model"]["state"]["_row_targets"]["array"]
+    refused(tmp_path, with_array(content, number, wrong))
+
+
 # --- trees that are none ------------------------------------------------------------------------------------------
 
 
