@@ -40,7 +40,7 @@ def forget(
 
         for path in filter(None, (target, report)):
             check_folder(path)
-        training = describe(model).metadata.get("training", {})
+        training = describe(model).training
         algorithm = training.get("options", {}).get("algorithm")
         if algorithm is not None and not algorithm.startswith("local"):
             raise ValueError(f"{model} was trained by {algorithm}, which cannot forget rows: `train -a local` can.")
