@@ -400,7 +400,7 @@ def nth_smallest(values, n, k):
         pivot = values[(low + high) // 2]
         i, j = low, high
         while i <= j:
-            while i < high and values[i] < pivot:  # the first halves hold unless numbers overflowed
+            while i < high and values[i] < pivot:  # bounds are for numbers that overflowed
                 i += 1
             while j > low and values[j] > pivot:
                 j -= 1
