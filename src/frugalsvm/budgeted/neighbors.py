@@ -70,10 +70,13 @@ def nearest(kernel, kernel_row, norms, n, itself):
 
 @nearest.implement()
 def _nearest_in_feature_space(kernel, kernel_row, norms, n, itself):
-    best, most = UNKNOWN, FARTHEST
-    for j in range(n):
+    best = 1 if itself == 0 else 0  # a slot, even where all are too far for numbers
+    if best >= n:
+        return UNKNOWN
+    most = _nearness(kernel, kernel_row[best], norms[best])
+    for j in range(best + 1, n):
         nearness = _nearness(kernel, kernel_row[j], norms[j])
-        if j != itself and (best < 0 or nearness > most):  # also where all are too far for numbers
+        if nearness > most and j != itself:
             best, most = j, nearness
     return best
 
