@@ -24,6 +24,8 @@ def _is_sound(model):
     n_classes, labels = len(model.classes_), getattr(model, "_row_targets", None)
     if labels is not None and not (labels.dtype.kind in "iu" and within(labels, n_classes)):
         return False
+    if abs(model.loo_error_ - 0.5) > 0.51:  # a share, up to rounding
+        return False
     return model._cells[0].intercepts.shape[1] == n_outputs_for(n_classes) and LOCAL.is_sound(model)
 
 
