@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 from support import assert_same_estimator, blobs
 
-from frugalsvm import BSGDClassifier, BudgetedPerceptron
+from frugalsvm import BPAClassifier, BSGDClassifier, BudgetedPerceptron
+from frugalsvm.budgeted.neighbors import nearest
+from frugalsvm.budgeted.policy import oldest_of_the_least
 from frugalsvm.core.expansion import coefficients
+from frugalsvm.core.kernels import Linear
 from frugalsvm.core.records import as_numbers
 
 
@@ -81,3 +84,19 @@ def test_records_are_rows_of_numbers(stream):
     assert numbers.shape == (1, len(counts.dtype.names))
     numbers[0, 1] = 7
     assert counts[0]["n_seen"] == 7
+
+
+def test_choices_are_slots_where_numbers_overflowed():
+    missing = np.full(16, np.nan)
+    assert 0 <= oldest_of_the_least(missing, np.arange(16), 3) < 3
+    far = np.full(16, 1e306)
+    assert nearest(Linear(), -far, far, 3, 0) in (1, 2)
+    assert nearest(Linear(), missing, far, 3, 1) in (0, 2)
+    assert nearest(Linear(), far, far, 1, 0) == -1  # there is no other
+
+
+def test_neighbors_of_rows_whose_kernel_values_are_nearly_too_large():
+    X, labels = blobs(60, 3, 2, seed=0)
+    model = BPAClassifier("nn", budget=8, kernel="linear").fit(np.asarray(X, np.float64) * 1e152, labels)
+    neighbors = model.learners[0].parts.policy.neighbors
+    assert (neighbors.slot[: neighbors.state["n_covered"][0]] >= 0).all()

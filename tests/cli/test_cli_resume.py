@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from frugalsvm import BSGDClassifier
 from frugalsvm.cli.app import app
 from frugalsvm.cli.commands import train_stream
 from frugalsvm.cli.io import saved_run
 from frugalsvm.persist import describe, load, save
 from frugalsvm.persist.atomic import locked, previous_of
+from frugalsvm.pipelines import StreamPipeline
 from frugalsvm.streams import open_stream
 from frugalsvm.streams.fingerprint import Fingerprint
 
@@ -275,6 +277,18 @@ def test_a_damaged_checkpoint_is_told(data):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="locks of POSIX")
+@pytest.mark.parametrize("training", ["monday", {"data": "rows.csv"}, {"data": {}, "counts": 7}, {"data": {}}])
+def test_metadata_of_others_is_not_that_of_a_run(data, training):
+    X, y = table()
+    model = StreamPipeline(BSGDClassifier(budget=40, gamma=0.05, alpha=1e-4), warmup_rows=100).fit(X[:300], y[:300])
+    save(model, "own.frugal", metadata={"training": training})
+    assert describe("own.frugal").metadata == {"training": training}
+    invoke("inspect", "own.frugal")
+    assert len(invoke("predict", "own.frugal", data).stdout.split()) == N_ROWS
+    told = invoke("train", data, "-o", "own.frugal", "--resume", *FAST, code=3).stderr
+    assert "own.frugal cannot be resumed" in told
+
+
 def test_two_trainings_into_one_output(data):
     with locked("m.frugal"):
         told = " ".join(invoke("train", data, "-o", "m.frugal", *FAST, code=5).output.split())

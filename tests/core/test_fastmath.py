@@ -15,10 +15,12 @@ from frugalsvm.core.fastmath import (
     first_argmin,
     first_at_least,
     first_at_most,
+    first_tied,
     index_in,
     index_mask,
     minimum,
     next_at_least,
+    nth_smallest,
     row_weighted_sum,
     rows_dot,
     value_and_index,
@@ -217,3 +219,22 @@ def test_next_index_in_a_chunk(dtype):
         for first in range(n + 1):
             expected = next((place for place in places if first <= place < n), CHUNK)
             assert next_at_least(values, dtype(0.5), np.int32(first), n) == expected
+
+
+@pytest.mark.parametrize("search", [first_argmin, first_argmax, first_tied])
+@pytest.mark.parametrize("values", [[np.nan] * 3, [1.0, np.nan, 2.0], [1.0, -np.inf, 2.0], [np.inf, 1.0, np.nan]])
+def test_indices_stay_inside_where_numbers_overflowed(search, values):
+    for n in (3, CHUNK + 3):
+        memory = np.full(3 * CHUNK, 5.0)
+        memory[n - 3 : n] = values
+        assert 0 <= search(memory, n) < n
+
+
+def test_selection_stays_inside_where_numbers_overflowed():
+    rng = np.random.default_rng(0)
+    for n_missing in (1, 5, 20):
+        values = np.concatenate([[9.0] * 8, rng.normal(size=20), [-9.0] * 8])
+        values[8 + rng.permutation(20)[:n_missing]] = np.nan
+        nth_smallest(values[8:-8], 20, 7)
+        assert (values[:8] == 9.0).all()
+        assert (values[-8:] == -9.0).all()

@@ -47,6 +47,11 @@ def test_rows_in_any_layout(model, rows_of):
     np.testing.assert_array_equal(values(fitted(model, other), other), expected)
 
 
+def test_a_type_of_rows_may_be_that_of_numpy():
+    scores = [LocalSVC(dtype=dtype, **GIVEN).fit(X, Y).decision_function(X) for dtype in ("float64", np.dtype(float))]
+    np.testing.assert_array_equal(*scores)
+
+
 @BOTH
 def test_rows_that_cannot_be_written_stay_as_they_are(model):
     rows = X.astype(np.float32)

@@ -248,6 +248,18 @@ class TestEdges:
         with pytest.raises(ValueError, match="X has values as large as"):
             model.predict(huge)
 
+    def test_rows_whose_kernel_values_overflow(self, problem):
+        X, y = problem
+        X, y = X[:50].astype(np.float32), y[:50]
+        model = BSGDClassifier(budget=20, kernel="poly", degree=9, gamma=1.0, maintenance="remove", random_state=0)
+        for rows in (X * np.float32(1e5), csr_matrix(X.astype(np.float64) * 1e50)):
+            with pytest.raises(ValueError, match=r"values of the polynomial kernel as large as .*: scale the features"):
+                clone(model).fit(rows, y)
+        scores = model.fit(X, y).decision_function(X)
+        with pytest.raises(ValueError, match="too large for float32"):
+            model.partial_fit(X * np.float32(1e5), y)
+        np.testing.assert_array_equal(model.decision_function(X), scores)
+
     def test_rows_too_small_for_gamma(self, problem):
         X, y = problem
         with pytest.raises(ValueError, match="features are that small"):

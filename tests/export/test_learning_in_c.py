@@ -2,8 +2,10 @@
 
 import os
 import re
+import struct
 import subprocess
 import sys
+import zlib
 from ctypes import byref, c_uint32, create_string_buffer
 from pathlib import Path
 
@@ -244,6 +246,10 @@ class TestReadState:
             read_state(model, b"something else that is long enough")
         with pytest.raises(ModelFileError, match="its checksum does not match"):
             read_state(model, state[:-1])
+        whole, norm = write_state(model, dtype="float64"), 72 + 8 * model.n_features_in_  # after the first row
+        changed = whole[:norm] + struct.pack("<d", 1e30) + whole[norm + 8 : -4]
+        with pytest.raises(ModelFileError, match="its numbers do not make a model"):
+            read_state(model, changed + struct.pack("<I", zlib.crc32(changed)))
         (tmp_path / "state").write_bytes(state)
         assert write_state(read_state(model, tmp_path / "state")) == state
 

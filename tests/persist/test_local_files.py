@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from mutating import entries_of, refused, with_array
+from mutating import entries_of, refused, with_array, with_document
 from sklearn.base import clone
 from support import blobs
 
@@ -99,6 +99,25 @@ def test_checkpoint(tmp_path):
     model = fitted("values")
     save_checkpoint(model, tmp_path / "model.frugal")
     assert_same(load_checkpoint(tmp_path / "model.frugal").model, model)
+
+
+@pytest.mark.parametrize("wrong", [np.full(150, 3, np.uint8), np.full(150, -1), np.zeros((150, 3), np.float32)])
+def test_labels_that_are_no_classes_are_refused(wrong, tmp_path):
+    path = tmp_path / "model.frugal"
+    save(fitted("classes"), path)
+    content = path.read_bytes()
+    path.unlink()
+    number = json.loads(entries_of(content)["model.json"])["model"]["state"]["_row_targets"]["array"]
+    refused(tmp_path, with_array(content, number, wrong))
+
+
+@pytest.mark.parametrize(("name", "wrong"), [("classes", 10**30), ("classes", -0.5), ("values", -1.0)])
+def test_errors_that_cannot_be_are_refused(name, wrong, tmp_path):
+    path = tmp_path / "model.frugal"
+    save(fitted(name), path)
+    content = path.read_bytes()
+    path.unlink()
+    refused(tmp_path, with_document(content, lambda document: document["model"]["state"].update(loo_error_=wrong)))
 
 
 # --- trees that are none ------------------------------------------------------------------------------------------

@@ -16,10 +16,10 @@ from sklearn.kernel_approximation import (
 from sklearn.preprocessing import PolynomialFeatures
 from support import blobs
 
-from frugalsvm import BSGDClassifier
+from frugalsvm import BSGDClassifier, BSGDRegressor
 from frugalsvm.persist import ModelFileError, describe, load, register, save
 from frugalsvm.persist.registry import HOMES, class_named, restored
-from frugalsvm.pipelines import StreamPipeline
+from frugalsvm.pipelines import ColumnEncoder, StreamPipeline
 
 MAPS = {
     "RBFSampler": RBFSampler(gamma="scale", n_components=24, random_state=0),
@@ -114,3 +114,27 @@ def test_pipelines_from_before_there_were_maps(tmp_path, data):
     assert old.feature_map is None
     np.testing.assert_array_equal(old.decision_function(X), model.decision_function(X))
     assert old.learn_one_row(X[0], y[0]).partial_fit(X[:10], y[:10]).estimator_.t_ == 171
+
+
+def test_held_targets_are_those_that_can_be_learned(tmp_path, data):
+    X, _ = data
+    pipeline, path = StreamPipeline(BSGDRegressor(budget=20, random_state=0)), tmp_path / "model.frugal"
+    with pytest.raises(ValueError, match="choose another unit"):
+        pipeline.partial_fit(X, X[:, 0] * 1e300)
+    pipeline.partial_fit(X, X[:, 0])
+    save(pipeline, path)
+    assert load(path).n_held_ == len(X)
+    pipeline._held = (pipeline._held[0]._replace(y=np.full(len(X), 1e300)),)
+    save(pipeline, path)
+    with pytest.raises(ModelFileError, match="choose another unit"):
+        load(path)
+
+
+def test_what_learns_in_a_pipeline_is_an_estimator(tmp_path, data):
+    X, y = data
+    pipeline, path = StreamPipeline(linear(), warmup_rows=500), tmp_path / "model.frugal"
+    pipeline.partial_fit(X, y)
+    pipeline.estimator = ColumnEncoder()
+    save(pipeline, path)
+    with pytest.raises(ModelFileError, match="do not fit together"):
+        load(path)

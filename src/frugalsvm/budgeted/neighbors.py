@@ -70,8 +70,11 @@ def nearest(kernel, kernel_row, norms, n, itself):
 
 @nearest.implement()
 def _nearest_in_feature_space(kernel, kernel_row, norms, n, itself):
-    best, most = UNKNOWN, FARTHEST
-    for j in range(n):
+    best = 1 if itself == 0 else 0  # a slot, even where all are too far for numbers
+    if best >= n:
+        return UNKNOWN
+    most = _nearness(kernel, kernel_row[best], norms[best])
+    for j in range(best + 1, n):
         nearness = _nearness(kernel, kernel_row[j], norms[j])
         if nearness > most and j != itself:
             best, most = j, nearness
@@ -85,9 +88,8 @@ def _unit_nearest(kernel, kernel_row, norms, n, itself):
     if itself >= 0:
         kernel_row[held] = -1.0
     best = first_argmax(kernel_row, n)
-    found = n > 0 and kernel_row[best] >= 0.0
     kernel_row[held] = own
-    return best if found else UNKNOWN
+    return best if n > 1 or (n == 1 and itself != 0) else UNKNOWN
 
 
 @inlined

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from frugalsvm._stored import stored
 from frugalsvm.budgeted.norm_constraint import note_removal
-from frugalsvm.compiling.functions import compiled, generic, inlined, smaller
+from frugalsvm.compiling.functions import compiled, generic, inlined, larger, smaller
 from frugalsvm.core.expansion import free_slot
 from frugalsvm.core.fastmath import CHUNK, first_at_most, minimum
 from frugalsvm.core.lookahead import touch
@@ -115,7 +115,7 @@ def oldest_of_the_least(values, births, n):
     for j in range(n):
         if values[j] <= limit and (oldest < 0 or births[j] < births[oldest]):
             oldest = j
-    return oldest
+    return larger(oldest, 0)  # numbers that overflowed may not be found again
 
 
 @compiled
@@ -140,7 +140,7 @@ def weakest(coef, n):
         least_here = _least_absolute(chunk, size)
         if least_here < least:
             found, least = start, least_here
-    while abs(coef[0, found]) > least:
+    while found < n - 1 and abs(coef[0, found]) > least:
         found += 1
     return found
 

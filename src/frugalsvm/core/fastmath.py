@@ -331,7 +331,8 @@ def maximum(values, n):
 
 
 # A loop that may end early is not vectorized, so these look at whole chunks first, and then into one of them. There the
-# least index is found in 32 bits: as many indices as values are in a vector then.
+# least index is found in 32 bits: as many indices as values are in a vector then. A number that overflowed may not be
+# found again, as it compares in no order; indices stay among those of the values nonetheless.
 
 
 @compiled
@@ -346,7 +347,7 @@ def next_at_least(values, limit, first, n):
 
 @compiled
 def _next_at_most(values, limit, n):
-    found = _NO_INDEX
+    found = np.int32(n - 1)  # there is one
     for i in range(n):
         found = smaller(found, np.int32(i) if values[i] <= limit else _NO_INDEX)
     return found
@@ -368,27 +369,27 @@ def first_at_least(values, limit, n):
     for start in range(0, n, CHUNK):
         chunk, size = values[start:], smaller(CHUNK, n - start)
         if maximum(chunk, size) >= limit:
-            return start + next_at_least(chunk, limit, FIRST_INDEX, size)
+            return start + smaller(next_at_least(chunk, limit, FIRST_INDEX, size), size - 1)
     return n
 
 
 @compiled
 def first_argmin(values, n):
     """First index of the smallest of the first ``n >= 1`` values."""
-    return first_at_most(values, minimum(values, n), n)
+    return smaller(first_at_most(values, minimum(values, n), n), n - 1)
 
 
 @compiled
 def first_tied(values, n):
     """First index of a value within 1e-12, relatively, of the smallest of the first ``n >= 1``."""
     lowest = minimum(values, n)
-    return first_at_most(values, lowest + 1e-12 * abs(lowest), n)
+    return smaller(first_at_most(values, lowest + 1e-12 * abs(lowest), n), n - 1)
 
 
 @compiled
 def first_argmax(values, n):
     """First index of the largest of the first ``n >= 1`` values."""
-    return first_at_least(values, maximum(values, n), n)
+    return smaller(first_at_least(values, maximum(values, n), n), n - 1)
 
 
 @compiled
@@ -399,9 +400,9 @@ def nth_smallest(values, n, k):
         pivot = values[(low + high) // 2]
         i, j = low, high
         while i <= j:
-            while values[i] < pivot:
+            while i < high and values[i] < pivot:  # bounds are for numbers that overflowed
                 i += 1
-            while values[j] > pivot:
+            while j > low and values[j] > pivot:
                 j -= 1
             if i <= j:
                 values[i], values[j] = values[j], values[i]

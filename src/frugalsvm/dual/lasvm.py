@@ -169,6 +169,8 @@ def _reprocess(learner, tau, state, cache, c, work):
     if most == -NOBODY or least == NOBODY or most - least <= tau:
         return False
     i = _riser(state.gradient, state.up, c, most, n)
+    if i < 0:  # gradients overflowed
+        return False
     if learner.pairs:
         row = cache.values[row_of_slot(cache, learner.kernel, working_set, i)]
         own = self_value(learner.kernel, working_set.norms[i])
@@ -178,6 +180,8 @@ def _reprocess(learner, tau, state, cache, c, work):
         )
     else:
         j = _faller(state.gradient, state.down, c, least, n)
+    if j < 0:
+        return False
     _move_pair(learner.kernel, state, cache, c, i, j, work)
     state.counts[c]["n_reprocess"] += 1
     most, least = _set_bias(state, c)

@@ -237,6 +237,8 @@ def step_on_worst(kernel, tau, pairs, state, cache, c, work):
     if state.sums[c]["worst"] <= tau:
         return False
     i = worst_violator(state, c)
+    if i < 0:  # gradients overflowed
+        return False
     state.counts[c]["n_reprocess"] += 1
     kii = self_value(kernel, working_set.norms[i])
     step = coordinate_step(state, c, i, kii)

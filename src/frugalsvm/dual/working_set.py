@@ -137,6 +137,8 @@ def clean(state, cache, c, max_idle, scratch):
             candidate = _is_idle(state, c, k) and abs(state.gradient[c, k]) == limit
             if candidate and (youngest < 0 or state.working_set.births[k] > state.working_set.births[youngest]):
                 youngest = k
+        if youngest < 0:  # gradients overflowed
+            return
         dismiss(state, cache, c, youngest)
         n_left -= 1
 

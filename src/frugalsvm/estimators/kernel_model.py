@@ -33,6 +33,7 @@ from frugalsvm.estimators.constraints import (
 from frugalsvm.estimators.parameters import learned, parameter, parameters
 from frugalsvm.estimators.progress import CallbackSupport, begin_callbacks, end_callbacks, with_callbacks
 from frugalsvm.estimators.seen_rows import (
+    check_powers,
     check_size,
     check_values,
     first_origin,
@@ -275,6 +276,7 @@ class KernelEstimator(KernelParameters, CallbackSupport, ThreadSafe, BaseEstimat
 
     def _follow(self, X):
         """Move the origin if the rows of a stream, relative to it, have moved away; returns the rows."""
+        check_powers(X, self._kernel, self._type_of(X))
         if self._origin is None or is_torch(X):
             return X
         before = self._origin

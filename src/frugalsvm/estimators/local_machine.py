@@ -49,7 +49,7 @@ from frugalsvm.estimators.validation import (
 )
 from frugalsvm.exceptions import ParameterError
 
-_TYPES = {"float32": np.float32, "float64": np.float64}
+_TYPES = ("float32", "float64")
 _USUAL_SIZE = 2048
 _SAMPLE_ROWS = 2**14  # that tell from which gamma on to search
 _BLOCK_ROWS = 2**14
@@ -160,7 +160,7 @@ class LocalMachine(LearnsBatches, ChangesRows, LocalParameters, Fits):
     @property
     def _dtype(self) -> Any:
         """The type of the rows that were learned; before, the one that they will have."""
-        return self._rows.dtype if hasattr(self, "_rows") else np.dtype(_TYPES[self.dtype])
+        return self._rows.dtype if hasattr(self, "_rows") else np.dtype(self.dtype)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -5,6 +5,7 @@ from typing import Any, cast
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from frugalsvm._stored import within
 from frugalsvm.arrays.namespace import on_host
 from frugalsvm.calibration import MOST_ROWS
 from frugalsvm.core.outputs import n_outputs_for, signs
@@ -20,7 +21,12 @@ from frugalsvm.persist.values import is_classes
 
 
 def _is_sound(model):
-    return model._cells[0].intercepts.shape[1] == n_outputs_for(len(model.classes_)) and LOCAL.is_sound(model)
+    n_classes, labels = len(model.classes_), getattr(model, "_row_targets", None)
+    if labels is not None and not (labels.dtype.kind in "iu" and within(labels, n_classes)):
+        return False
+    if abs(model.loo_error_ - 0.5) > 0.51:  # a share, up to rounding
+        return False
+    return model._cells[0].intercepts.shape[1] == n_outputs_for(n_classes) and LOCAL.is_sound(model)
 
 
 def _some_known(weights, n_rows, n_most):

@@ -174,7 +174,10 @@ def _some_rows(n_rows, weights, random_state):
 
 def _is_sound(model):
     n_outputs, scale = model._cells[0].intercepts.shape[1], model._target_scale
-    right = len(scale.center) == n_outputs and (n_outputs == 1 or model._in_columns)
+    targets = getattr(model, "_row_targets", None)
+    if targets is not None and (targets.dtype.kind != "f" or targets.shape[1] != n_outputs):
+        return False
+    right = model.loo_error_ >= 0 and len(scale.center) == n_outputs and (n_outputs == 1 or model._in_columns)
     right = right and scale_is_bounded(scale, model._rows.dtype) and LOCAL.is_sound(model)
     return right and _intervals_are_sound(model)
 

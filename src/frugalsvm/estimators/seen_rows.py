@@ -14,7 +14,7 @@ from frugalsvm.arrays.namespace import arrays_on, is_torch, on_host
 from frugalsvm.arrays.tensors import relative_tensor, tensor_in_metric
 from frugalsvm.compiling.threads import ONE_THREAD, Threads, row_blocks, thread_count
 from frugalsvm.core.capabilities import offers
-from frugalsvm.core.kernels import KERNELS
+from frugalsvm.core.kernels import KERNELS, Poly
 from frugalsvm.core.seen_rows import (
     FAR_ROWS,
     Metric,
@@ -39,6 +39,7 @@ from frugalsvm.selection.widths import resources_on
 
 _TENSOR_ROWS = 2**16
 _VALUES_TO_CHECK = 2**18  # about a tenth of a millisecond
+_FOR_COEFFICIENTS = 8  # digits of the exponent's range that kernel values leave for sums with coefficients
 _CANCELS = 1e-4  # errors of squared distances, relative to their size, of which users should know
 
 
@@ -61,6 +62,7 @@ def first_origin(X, kernel, dtype, *, whole, names=None) -> Origin | None:
     Of a stream, a few rows say too little. The origin then is zero, and follows. Warns of rows that are too coarse.
     """
     check_gamma(getattr(kernel, "gamma", None), dtype)
+    check_powers(X, kernel, dtype)
     rows = on_host(some_rows(X)) if is_torch(X) else X
     has_origin = offers(kernel, "shift_invariant")
     _warn_of_lost_digits(rows, dtype, has_origin, names)
@@ -107,6 +109,20 @@ def check_gamma(gamma, dtype) -> None:
         raise ValueError(
             f"gamma is {gamma:.1e}, which is too large for {np.dtype(dtype)}: features are that small. Scale them, for "
             "example with sklearn.preprocessing.StandardScaler."
+        )
+
+
+def check_powers(X, kernel, dtype) -> None:
+    """Refuse rows whose values of a polynomial kernel, times coefficients, are too large for a type."""
+    if not isinstance(kernel, Poly) or is_torch(X) or 0 in X.shape:
+        return
+    squares = X.multiply(X).sum(axis=1) if issparse(X) else np.einsum("ij,ij->i", X, X, dtype=np.float64)
+    exponent = kernel.degree * np.log10(max(kernel.gamma * float(squares.max()) + kernel.coef0, 1.0))
+    if exponent > np.log10(float(np.finfo(dtype).max)) - _FOR_COEFFICIENTS:
+        raise ValueError(
+            f"Rows of X have values of the polynomial kernel as large as 1e{exponent:.0f}, which is too large for "
+            f"{np.dtype(dtype)}: scale the features, for example with sklearn.preprocessing.StandardScaler, or lower "
+            "gamma or degree."
         )
 
 

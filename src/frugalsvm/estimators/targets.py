@@ -67,7 +67,7 @@ def checked_targets(name: str, y: Any, X: Any) -> tuple[np.ndarray, bool]:
         check_consistent_length(X, y)
         if y.ndim not in (1, 2):
             raise ValueError(f"y has {y.ndim} dimensions: pass a target, or several in columns, for each row.")
-    _check_size(y)
+    check_target_size(y)
     return y.reshape(len(y), -1), y.ndim == 2
 
 
@@ -79,7 +79,8 @@ def _are_plain(y: Any, X: Any) -> bool:
         return len(y) == getattr(X, "shape", (-1,))[0] and bool(np.isfinite(y.sum()))
 
 
-def _check_size(y: np.ndarray) -> None:
+def check_target_size(y: np.ndarray) -> None:
+    """Refuse targets whose squares no type can carry."""
     sizes = np.abs(y)
     largest = sizes.max(initial=0.0)
     if largest > _LARGEST or 0.0 < largest < _SMALLEST:

@@ -48,7 +48,7 @@ def model_contents(path: Path) -> dict[str, Any]:
     contents["as numbers"] = _as_numbers(estimator, contents["parameters"])
     if task == CLASSES:
         contents["probabilities"] = hasattr(model, "predict_proba")
-    contents["features"] = _feature_names(model, estimator, info.metadata.get("training", {}))
+    contents["features"] = _feature_names(model, estimator, info.training)
     if getattr(model, "encoder_", None) is not None:
         contents["text columns"] = model.encoder_.names_
     vectors = getattr(estimator, "support_vectors_", None)
@@ -59,8 +59,8 @@ def model_contents(path: Path) -> dict[str, Any]:
         if isinstance(value, int | float):
             contents[name.strip("_").replace("_", " ")] = value
     if getattr(estimator, "metric_", None) is not None:
-        contents["metric"] = _metric_of(model, estimator, info.metadata.get("training", {}))
-    contents["training"] = _shortened(info.metadata.get("training", {}))
+        contents["metric"] = _metric_of(model, estimator, info.training)
+    contents["training"] = _shortened(info.training)
     contents["versions"] = info.versions
     return contents
 

@@ -19,7 +19,7 @@ def row_notes(model: Path, plain: PlainModel) -> list[str]:
     plain : PlainModel
         What `plain_model` makes of it.
     """
-    schema = schema_of(describe(model).metadata.get("training", {}).get("data", {}).get("columns"))
+    schema = schema_of(describe(model).training.get("data", {}).get("columns"))
     numbers = [] if schema is None else list(schema.numbers)
     columns = {
         "numbers": numbers if len(numbers) == plain.n_numbers else [],

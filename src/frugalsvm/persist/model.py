@@ -52,6 +52,14 @@ class ModelInfo(NamedTuple):
     arrays: list[dict[str, Any]]  # dtype, shape and order of each
 
     @property
+    def training(self) -> dict[str, Any]:
+        """What `frugalsvm train` tells of its run in the metadata; nothing where others put something else there."""
+        found = self.metadata.get("training")
+        if not isinstance(found, dict) or not isinstance(found.get("data"), dict):
+            return {}
+        return found if all(isinstance(found.get(key, {}), dict) for key in ("counts", "options", "chosen")) else {}
+
+    @property
     def array_bytes(self) -> int:
         """Bytes of all arrays."""
         return sum(np.dtype(each["dtype"]).itemsize * int(np.prod(each["shape"], dtype=float)) for each in self.arrays)

@@ -31,7 +31,7 @@ def open_for(model: Any, model_file: Path, options: DataOptions, *, has_labels: 
 def _as_learned(options: DataOptions, model_file: Path, model: Any) -> DataOptions:
     """Options with the columns that the model has learned from, in the same way."""
     impute = getattr(model, "impute", None)
-    begun = describe(model_file).metadata.get("training", {}).get("data", {})
+    begun = describe(model_file).training.get("data", {})
     return options._replace(
         columns=begun.get("columns"),
         notation=begun.get("notation"),

@@ -8,6 +8,7 @@ from sklearn.utils.validation import column_or_1d
 
 from frugalsvm._stored import is_finite, is_matrix, stored
 from frugalsvm.estimators.labels import classes_in, refuse_dates
+from frugalsvm.estimators.targets import check_target_size
 from frugalsvm.estimators.validation import validated_rows
 from frugalsvm.pipelines.frames import FrameColumns, check_names, is_frame, kinds_to_learn, split_frame
 
@@ -91,8 +92,10 @@ def checked_labels(name: str, y, X, *, classifies: bool, several: bool) -> np.nd
         y = column_or_1d(y, warn=True, dtype=None if classifies else np.float64)
     if X.shape[0] != y.shape[0]:
         raise ValueError(f"X has {X.shape[0]} rows, but y has {y.shape[0]} labels: inconsistent numbers of samples.")
-    if not classifies and not np.isfinite(y).all():
-        raise ValueError("Input y contains NaN or infinity.")
+    if not classifies:
+        if not np.isfinite(y).all():
+            raise ValueError("Input y contains NaN or infinity.")
+        check_target_size(y)
     if classifies and y.dtype.kind not in "iub":
         classes_in(y)
     return y

@@ -8,6 +8,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from frugalsvm._homes import ESTIMATORS, SEARCHES
 from frugalsvm._stored import is_matrix
+from frugalsvm.estimators.targets import check_target_size
 from frugalsvm.persist.savable import Saved, check_parameters
 from frugalsvm.persist.sklearn_steps import check_mapped, probe_rows
 from frugalsvm.persist.values import (
@@ -17,7 +18,6 @@ from frugalsvm.persist.values import (
     array,
     integer,
     is_classes,
-    is_estimator,
     list_of,
     object_of,
     of_type,
@@ -28,6 +28,7 @@ from frugalsvm.persist.values import (
 WATCHED = ("detector_", "drifts_", "_n_seen", "_n_boosted")  # with a detector of drift
 _LARGEST_HELD = 1e100  # of values from which means and variances are to be taken
 _LARGEST_LIMIT, _LEAST_SCALE = 1e9, 1e-30  # of scaled values, and of what they are divided by without a limit
+_is_learner, _is_encoder = object_of(*ESTIMATORS, *SEARCHES), or_none(object_of("ColumnEncoder"))
 
 
 def _are_batches(value: Any) -> bool:
@@ -124,7 +125,7 @@ def _watched_fits(state: dict[str, Any]) -> bool:
 def _pipeline(pipeline: Any) -> bool:
     state, n_features = vars(pipeline), pipeline.n_features_in_
     estimator, given, fitted = state["estimator"], state["encoder"], state.get("estimator_")
-    if not is_estimator(estimator) or not (given is None or is_estimator(given)):
+    if not _is_learner(estimator) or not _is_encoder(given):
         return False
     check_parameters(estimator, given)
     if not _watched_fits(state):
@@ -169,7 +170,9 @@ def _held_fits(pipeline: Any) -> bool:
             return False
         if pipeline._classifies:
             check_classification_targets(rows.y)
-        elif rows.y.dtype.kind not in "iuf":
+        elif rows.y.dtype.kind in "iuf":
+            check_target_size(rows.y)
+        else:
             return False
         is_nan = np.isnan(values)
         if np.abs(values[~is_nan]).max(initial=0.0) > _LARGEST_HELD or (is_nan.any() and pipeline.impute is None):
@@ -215,9 +218,9 @@ PIPELINE = Saved(
         "_announced": or_none(is_classes),
     },
     {
-        "feature_names_in_": are_names, "encoder_": or_none(object_of("ColumnEncoder")),
+        "feature_names_in_": are_names, "encoder_": _is_encoder,
         "filler_": or_none(object_of("MissingValueFiller")), "scaler_": or_none(object_of("StreamingScaler")),
-        "feature_map_": or_none(object_of()), "estimator_": object_of(*ESTIMATORS, *SEARCHES),
+        "feature_map_": or_none(object_of()), "estimator_": _is_learner,
         "calibration_": part("calibration"), "detector_": _is_detector, "drifts_": list_of(integer()),
         "_n_seen": integer(), "_n_boosted": integer(), "typical_rows_": _are_finite_rows,
         "number_names_": are_names, "date_names_": are_names, "out_of_fold_errors_": _are_errors,

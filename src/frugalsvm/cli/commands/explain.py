@@ -105,5 +105,5 @@ def _explained(fitted: Any, model: Path, X: Any, usual: Any) -> Any:
     from frugalsvm.persist import describe
 
     found = shapley_values(fitted, X, usual, n_permutations=_PERMUTATIONS, n_jobs=-1)
-    name_columns(found, describe(model).metadata.get("training", {}).get("data", {}).get("columns") or [])
+    name_columns(found, describe(model).training.get("data", {}).get("columns") or [])
     return found

@@ -39,7 +39,7 @@ def forget(
         from frugalsvm.words import counted
 
         check_folders(target, report)
-        training = describe(model).metadata.get("training", {})
+        training = describe(model).training
         algorithm = training.get("options", {}).get("algorithm")
         if algorithm is not None and not algorithm.startswith("local"):
             raise ValueError(f"{model} was trained by {algorithm}, which cannot forget rows: `train -a local` can.")

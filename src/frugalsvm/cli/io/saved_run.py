@@ -39,7 +39,7 @@ def load_run(output: Path) -> SavedRun | None:
     except ModelFileError as error:
         raise ModelFileError(f"{output}: {error}") from error
     training = metadata.get("training")
-    if training is None:
+    if not isinstance(training, dict):
         raise ValueError(
             f"{output} cannot be resumed: `frugalsvm train` has not saved it, or did so with --dask, which keeps no "
             "row to resume from. Choose another output to train from the beginning."
@@ -49,18 +49,24 @@ def load_run(output: Path) -> SavedRun | None:
             f"{output} cannot be resumed: it was trained with --dask, which learns all files to the end and keeps no "
             "row to resume from. Choose another output to train from the beginning."
         )
-    asked: dict[str, Any] = training["options"]  # in which tuples have become lists
-    asked = {name: tuple(value) if isinstance(value, list) else value for name, value in asked.items()}
-    return SavedRun(
-        model,
-        training["counts"],
-        training["passes_done"],
-        training["chosen"],
-        DataOptions(**training["data"]),
-        TrainOptions(**asked),
-        training["finished"],
-        training.get("fingerprint"),
-    )
+    try:
+        asked: dict[str, Any] = training["options"]  # in which tuples have become lists
+        asked = {name: tuple(value) if isinstance(value, list) else value for name, value in asked.items()}
+        return SavedRun(
+            model,
+            training["counts"],
+            training["passes_done"],
+            training["chosen"],
+            DataOptions(**training["data"]),
+            TrainOptions(**asked),
+            training["finished"],
+            training.get("fingerprint"),
+        )
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ValueError(
+            f"{output} cannot be resumed: what it tells of its training is not what this version writes. Choose "
+            "another output to train from the beginning."
+        ) from error
 
 
 def check_same_flags(run: SavedRun, given: Collection[str], data: DataOptions, options: TrainOptions) -> None:

@@ -33,6 +33,7 @@ from frugalsvm.export.learning_c.kept import LARGEST_COUNT, Reader, kept_of, rea
 from frugalsvm.export.learning_c.plan import Plan, plan_of
 from frugalsvm.export.models import checked_dtype
 from frugalsvm.persist.archive import ModelFileError
+from frugalsvm.persist.savable import check_object
 
 MAGIC, VERSION = b"FSVM", 1
 _COUNTS = ("n_seen", "n_updates", "n_maintenance", "n_kernel_evals")
@@ -95,7 +96,8 @@ def read_state(model: Any, state: bytes | str | os.PathLike[str]) -> Any:
     if dtype is None:
         raise ModelFileError("The state is that of another model: pass the one that was exported.")
     made = copy.deepcopy(model)
-    for each in {id(each): each for each in (made, learner_of(made))}.values():
+    objects = {id(each): each for each in (made, learner_of(made))}.values()
+    for each in objects:
         prepare_to_learn(each)
     try:
         follows = _read_into(plan_of(made, dtype), reader, dtype)
@@ -103,6 +105,11 @@ def read_state(model: Any, state: bytes | str | os.PathLike[str]) -> Any:
         raise ModelFileError(f"The state is damaged: {error}.") from error
     if follows is not None:
         follow(pipeline_of(made).scaler_, *follows)
+    try:
+        for each in objects:
+            check_object(each)
+    except ModelFileError as error:
+        raise ModelFileError("The state is damaged: its numbers do not make a model.") from error
     return made
 
 
@@ -224,7 +231,7 @@ def _read_into(plan: Plan, reader: Reader, dtype: np.dtype) -> tuple[Scaling, Fo
         numbers = reader.array(plan.n_outputs + 1)
         expansion.coef[:, j], expansion.sizes[j] = numbers[:-1], numbers[-1]
         expansion.births[j] = reader.count(LARGEST_COUNT)
-    if np.any(plan.shift):
+    if np.any(plan.shift) or dtype != expansion.rows.dtype:
         expansion.norms[:n] = np.einsum("ij,ij->i", expansion.rows[:n], expansion.rows[:n])
     expansion.weights[:, :n] = expansion.coef[:, :n]
     follows = read_kept(plan, reader)
