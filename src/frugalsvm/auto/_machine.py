@@ -139,6 +139,8 @@ class AutoMachine(AutoParameters, ThreadSafe, BaseEstimator):
         """
         with unchanged_on_error(self):
             self._check_params()
+            if y is None:
+                raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
             callbacks = [each for each in (self._print if self.verbose else None, callback) if each is not None]
             self._fit(X, y, sample_weight, feature_names, words, callbacks)
         return self
@@ -213,6 +215,8 @@ class AutoMachine(AutoParameters, ThreadSafe, BaseEstimator):
         way = self._first_way(as_input(X, self._layout), unlike, y, sample_weight)
         ways, pipeline = {SCALED: way}, way.pipeline
         encoder = pipeline.encoder_
+        if way.given.X.shape[1] == 0 and encoder is not None and encoder.n_encoded_ == 0:
+            raise ValueError("All values of all columns are missing: there is nothing to learn from.")
         silent = [name for name in unlike if encoder is None or name not in encoder.names_]
         if (sentence := left_out(table, silent, unlike)) is not None and self._layout is not None:
             warn_caller(f"{sentence} To keep a column, convert it with astype('category').", UserWarning)
