@@ -139,6 +139,7 @@ def test_infinity_is_refused_by_the_name_of_its_column():
     pandas = pytest.importorskip("pandas")
     X = pandas.DataFrame({"a": np.arange(60.0), "b": np.arange(60.0), "word": ["x", "y"] * 30})
     X.loc[[7, 9], "b"] = np.inf, -np.inf
-    for columns in (["a", "b"], ["a", "b", "word"]):
+    X["c"] = X["a"] > 30  # with booleans, matrices of pandas have objects
+    for columns in (["a", "b"], ["a", "b", "word"], ["a", "b", "c"], ["a", "b", "c", "word"]):
         with pytest.raises(ValueError, match=r"contains infinity, in column 'b' \(first in row 7\)"):
             AutoSVC().fit(X[columns], np.arange(60) % 2)

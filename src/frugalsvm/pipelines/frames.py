@@ -180,8 +180,9 @@ def values_of(column: Any) -> np.ndarray:
 
 def _matrix_of(numbers: Any) -> np.ndarray:
     """Columns of numbers of pandas, some of which may have its own types, with its own missing values."""
-    if all(isinstance(dtype, np.dtype) for dtype in numbers.dtypes):
-        return numbers.to_numpy()
+    types = list(numbers.dtypes)
+    if all(isinstance(dtype, np.dtype) for dtype in types):
+        return numbers.to_numpy(np.result_type(*types) if types else None)  # not objects where some are booleans
     return numbers.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
