@@ -75,6 +75,14 @@ def test_nothing_is_dropped_in_silence(table):
     ]
 
 
+def test_periods_are_dates(table):
+    X = table[0][["day", "a"]]
+    periods = X.assign(day=X["day"].dt.to_period("D"))
+    layout, _ = layout_of(periods)
+    assert layout == layout_of(X)[0]
+    np.testing.assert_array_equal(as_input(periods, layout), as_input(X, layout))
+
+
 def test_arrays_have_features_without_names():
     X = np.random.default_rng(0).normal(size=(50, 3))
     X[:, 1] = 2.0

@@ -153,8 +153,8 @@ def warn_if_units_differ(estimator, X, targets, weights, spread) -> None:
     if all_of_it > 0 and left >= min(_MOST_LEFT * all_of_it, _TOO_CLOSE * least):
         warn_caller(
             f"{type(estimator).__name__} has predictions too close to a constant: epsilon={epsilon:g} and C={C:g} are "
-            f"in the unit of the target, whose spread is {spread:.3g}. Try epsilon={0.1 * spread:.1g} and C={spread:.1g} "
-            "or more, or standardize the target (TransformedTargetRegressor).",
+            f"in the unit of the target, whose spread is {spread:.3g}. Try epsilon={0.1 * spread:.1g} and "
+            f"C={spread:.1g} or more, or standardize the target (TransformedTargetRegressor).",
             PoorFitWarning,
         )
 
