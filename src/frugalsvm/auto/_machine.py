@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._locks import ThreadSafe, shared
 from frugalsvm.arrays.namespace import HOST, arrays_on, best_device
+from frugalsvm.auto._copies import weights_of_copies
 from frugalsvm.auto._last_fit import LastFit, last_fit
 from frugalsvm.auto._parameters import AutoParameters
 from frugalsvm.auto.report import (
@@ -45,7 +46,7 @@ from frugalsvm.estimators.constraints import check_constraints, is_auto, parsed_
 from frugalsvm.estimators.unchanged import unchanged_on_error
 from frugalsvm.exceptions import ParameterError, warn_caller
 from frugalsvm.pipelines import MissingValueFiller, StreamingScaler, StreamPipeline
-from frugalsvm.pipelines.rows import LabeledRows
+from frugalsvm.pipelines.rows import LabeledRows, is_pair
 from frugalsvm.selection.rounds import Entry
 from frugalsvm.selection.search import Plan, search
 from frugalsvm.selection.task import Clock, Machinery, Task, new_view
@@ -234,6 +235,8 @@ class AutoMachine(AutoParameters, ThreadSafe, BaseEstimator):
                 f"Missing values in {n_missing} column{'' if n_missing == 1 else 's'} were filled with the median; "
                 "further columns say where."
             )
+        if way.has_copies:
+            notes.append("Many rows are copies of others: each counts as often as it is there, and is left out as one.")
         if encoder is None and may_stay_unscaled(pipeline):
             ways[IN_PROPORTION] = way.unscaled()
         if pipeline.scaler_ is not None and pipeline.scaler_.centres_:
@@ -265,11 +268,14 @@ class AutoMachine(AutoParameters, ThreadSafe, BaseEstimator):
             calibrate=self._classifies,
         )
         rows = pipeline.survey(X, y, sample_weight)
+        weights = weights_of_copies(rows, X[1] if is_pair(X) else {})
+        if weights is not None:
+            rows = pipeline.survey(X, y, weights)
         if pipeline.scaler_ is not None:
             pipeline.scaler_.hold_constant()
         if rows.weights is not None and rows.weights.any():  # in whatever unit they come
             rows = rows._replace(weights=rows.weights / rows.weights[rows.weights > 0].mean())
-        return Way(pipeline, rows)
+        return Way(pipeline, rows, weights is not None)
 
     def _name_features(self, pipeline):
         if self._layout is not None:
