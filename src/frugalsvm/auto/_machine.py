@@ -44,6 +44,7 @@ from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.estimators.constraints import check_constraints, is_auto, parsed_bytes, parsed_seconds
 from frugalsvm.estimators.unchanged import unchanged_on_error
+from frugalsvm.estimators.validation import rows_that_count
 from frugalsvm.exceptions import ParameterError, warn_caller
 from frugalsvm.pipelines import MissingValueFiller, StreamingScaler, StreamPipeline
 from frugalsvm.pipelines.rows import LabeledRows, is_pair
@@ -273,6 +274,7 @@ class AutoMachine(AutoParameters, ThreadSafe, BaseEstimator):
             rows = pipeline.survey(X, y, weights)
         if pipeline.scaler_ is not None:
             pipeline.scaler_.hold_constant()
+            pipeline.scaler_.widen_rare(rows_that_count(rows.X, rows.weights))
         if rows.weights is not None and rows.weights.any():  # in whatever unit they come
             rows = rows._replace(weights=rows.weights / rows.weights[rows.weights > 0].mean())
         return Way(pipeline, rows, weights is not None)
