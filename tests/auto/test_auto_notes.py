@@ -75,6 +75,14 @@ def test_nothing_is_dropped_in_silence(table):
     ]
 
 
+def test_periods_are_dates(table):
+    X = table[0][["day", "a"]]
+    periods = X.assign(day=X["day"].dt.to_period("D"))
+    layout, _ = layout_of(periods)
+    assert layout == layout_of(X)[0]
+    np.testing.assert_array_equal(as_input(periods, layout), as_input(X, layout))
+
+
 def test_arrays_have_features_without_names():
     X = np.random.default_rng(0).normal(size=(50, 3))
     X[:, 1] = 2.0
@@ -117,12 +125,29 @@ def test_numbers_written_in_another_way_are_named():
     words = left_out(X, ["name"], layout_of(X)[1])
     assert words.startswith("Left out, with another text in almost every row, and words that tell nothing: name. ")
     assert "Some look like numbers that are written in another way: price ('$1,000.50')." in words
+    X["price"] = [f"A/5 {k}" if k % 4 == 0 else str(k) for k in range(N)]  # tickets, of which most are numbers
+    assert "look like numbers" not in left_out(X, ["name"], layout_of(X)[1])
+
+
+def test_values_that_are_several_are_refused():
+    pandas = pytest.importorskip("pandas")
+    for value in ([1, 2], {"a": 1}, np.ones(3)):
+        X = pandas.DataFrame({"a": np.arange(40.0), "b": [value, "x"] * 20})
+        with pytest.raises(ValueError, match="Column 'b' has several values in one place, such as"):
+            AutoSVC().fit(X, np.arange(40) % 2)
+
+
+def test_tables_without_any_value_are_refused():
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(ValueError, match="All values of all columns are missing"):
+        AutoSVC().fit(pandas.DataFrame({"a": [None] * 40}), np.arange(40) % 2)
 
 
 def test_infinity_is_refused_by_the_name_of_its_column():
     pandas = pytest.importorskip("pandas")
     X = pandas.DataFrame({"a": np.arange(60.0), "b": np.arange(60.0), "word": ["x", "y"] * 30})
     X.loc[[7, 9], "b"] = np.inf, -np.inf
-    for columns in (["a", "b"], ["a", "b", "word"]):
+    X["c"] = X["a"] > 30  # with booleans, matrices of pandas have objects
+    for columns in (["a", "b"], ["a", "b", "word"], ["a", "b", "c"], ["a", "b", "c", "word"]):
         with pytest.raises(ValueError, match=r"contains infinity, in column 'b' \(first in row 7\)"):
             AutoSVC().fit(X[columns], np.arange(60) % 2)

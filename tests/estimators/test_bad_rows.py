@@ -41,7 +41,7 @@ BAD_ROWS = {
 # Labels that fit and partial_fit refuse
 BAD_LABELS = {
     "continuous": (X[:20, 0], "continuous"),
-    "nan": (np.where(np.arange(20) == 3, np.nan, LABELS[:20]), "NaN"),
+    "nan": (np.where(np.arange(20) == 3, np.nan, LABELS[:20]), "NaN: 1 label is missing, the first in row 3"),
     "two columns": (np.stack([LABELS[:20]] * 2, axis=1), "1d array|outputs|columns"),
 }
 # What partial_fit refuses besides, from a model of the classes 0 and 1: arguments, keywords, a part of the sentence

@@ -18,6 +18,7 @@ from frugalsvm import (
 )
 from frugalsvm.estimators import _base, _scoring, seen_rows
 from frugalsvm.lowrank import landmark_blocks
+from frugalsvm.persist import load, save
 
 ESTIMATORS = {
     "bsgd": BSGDClassifier(budget=30, random_state=0),
@@ -141,6 +142,20 @@ def test_other_numbers_of_features_and_names(model):
         named.predict(pd.DataFrame(X).add_prefix("z"))
     with pytest.warns(UserWarning, match="valid feature names"):
         named.predict(X)
+
+
+def test_columns_in_another_order_whose_names_are_numbers(tmp_path):
+    numbered = pd.DataFrame(X_TRAIN).rename(columns=lambda k: 2 * k)
+    fitted = BSGDClassifier(budget=30, random_state=0).fit(numbered, Y_TRAIN)
+    save(fitted, tmp_path / "model.frugal")
+    for model in (fitted, load(tmp_path / "model.frugal")):
+        with pytest.raises(ValueError, match="in another order: column 22 is where column 0 was"):
+            model.predict(numbered[numbered.columns[::-1]])
+        expected = model.predict(X_TRAIN)
+        for others in (numbered, pd.DataFrame(X_TRAIN)):  # other names are taken by place
+            np.testing.assert_array_equal(model.predict(others), expected)
+    np.testing.assert_array_equal(fitted.fit(X_TRAIN, Y_TRAIN).predict(numbered[numbered.columns[::-1]]),
+                                  fitted.predict(X_TRAIN[:, ::-1]))  # fmt: skip
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

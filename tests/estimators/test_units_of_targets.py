@@ -152,7 +152,14 @@ def test_sizes_that_nothing_has_room_for_are_refused(waves, regressor, size):
         regressor.fit(X, size * t)
 
 
-@pytest.mark.parametrize("k", [1e-7, 1e7])
+@pytest.mark.parametrize("regressor", [BSGDRegressor(budget=10), AutoSVR(metric=None)])
+def test_text_is_refused(waves, regressor):
+    X, t = waves
+    with pytest.raises(ValueError, match="y has text, such as 'down', and a regressor learns numbers"):
+        regressor.fit(X, np.where(t > 0, "up", "down"))
+
+
+@pytest.mark.parametrize("k", [1e-7, 300.0, 1e7])
 def test_epsilon_and_C_for_another_unit_are_warned_of(waves, k):
     X, t = waves
     with pytest.warns(PoorFitWarning, match="epsilon=0.1 and C=1 are in the unit of the target, whose spread is"):

@@ -5,6 +5,7 @@ import pytest
 
 from frugalsvm import BSGDClassifier, load, save
 from frugalsvm.pipelines import ColumnEncoder, StreamPipeline
+from frugalsvm.pipelines.rows import split_input
 
 pandas = pytest.importorskip("pandas")
 
@@ -102,6 +103,10 @@ def test_dates_are_numbers_not_categories(zone, tmp_path):
     np.testing.assert_array_equal(again.decision_function(X), expected)
     text = X.assign(when=X["when"].astype(str))
     np.testing.assert_array_equal(again.decision_function(text), expected)
+    if zone is None:
+        periods = X.assign(when=X["when"].dt.to_period("D"))
+        np.testing.assert_array_equal(again.decision_function(periods), expected)
+        assert split_input(periods, encodes=True)[1].keys() == {"c"}
     for odd in (X.assign(when=3.5), X.assign(when="soon")):
         with pytest.raises(ValueError, match="'when' has 400 values that are not dates"):
             again.predict(odd)

@@ -206,3 +206,16 @@ def test_wild_rows_change_accuracy_by_less_than_half_a_point(real_data, scale):
     assert accuracy["clean"] > 0.97
     assert accuracy["wild"] > accuracy["clean"] - 0.005
     assert accuracy["plain"] < accuracy["clean"] - 0.04
+
+
+def test_rare_values_count_as_much_as_their_rows_tell():
+    n_ones = np.array([0, 1, 10, 99, 150])
+    X = (np.arange(300)[:, None] < n_ones).astype(float)
+    X[200, 1] = np.nan  # says nothing
+    scaler = StreamingScaler(soft_clip=True, clip=6.0).fit(np.nan_to_num(X)).freeze()
+    before = scaler.transform(np.nan_to_num(X)).max(axis=0)
+    scaler.widen_rare(X)
+    after = scaler.transform(np.nan_to_num(X)).max(axis=0)
+    np.testing.assert_allclose(before[1:] / after[1:], np.sqrt([20.8, 2.8, 1 + 20 / 99 - 0.2, 1.0]))
+    assert before[1] > 5 > 1.3 > after[1]
+    assert scaler.scale_[0] == 1.0

@@ -233,7 +233,7 @@ def test_regressor(two):
     assert not hasattr(model, "classes_")
     assert not hasattr(model, "decision_function")
     before = state(model)
-    with pytest.raises(ValueError, match="NaN or infinity"):
+    with pytest.raises(ValueError, match="NaN or infinity, the first in row 1"):
         model.partial_fit(X[:2], [1.0, np.nan])
     assert state(model) == before
 

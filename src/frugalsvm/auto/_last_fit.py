@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from frugalsvm.estimators.low_rank_machine import NEWTON_STEPS
-from frugalsvm.exceptions import warn_caller
+from frugalsvm.exceptions import PoorFitWarning, warn_caller
 from frugalsvm.selection.judging import Judgment
 from frugalsvm.selection.rounds import Entry, judged_rows
 from frugalsvm.selection.search import Found
@@ -149,6 +149,10 @@ def _above_optimum(model: Any) -> float:
 def _words(owner: Any, model: Any, warning: warnings.WarningMessage) -> str:
     """A warning of the machine inside, for users who have not chosen its parameters."""
     words = str(warning.message).replace(type(model).__name__, type(owner).__name__)
+    if issubclass(warning.category, PoorFitWarning):
+        rare = " Where rare classes count, set class_weight='balanced'."
+        is_free = getattr(owner, "class_weight", "") is None
+        return words.partition(" Scale the features")[0] + (rare if is_free else "")
     if not issubclass(warning.category, ConvergenceWarning):
         return words
     if not hasattr(model, "suboptimality_bound_"):  # coefficients of cells that are very large

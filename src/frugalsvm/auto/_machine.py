@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._locks import ThreadSafe, shared
 from frugalsvm.arrays.namespace import arrays_on
+from frugalsvm.auto._copies import weights_of_copies
 from frugalsvm.auto._last_fit import LastFit, last_fit
 from frugalsvm.auto._parameters import AutoParameters
 from frugalsvm.auto.report import (
@@ -43,10 +44,10 @@ from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.estimators.constraints import check_constraints, is_auto, parsed_bytes, parsed_seconds
 from frugalsvm.estimators.unchanged import unchanged_on_error
-from frugalsvm.estimators.validation import numbers_with_weight
+from frugalsvm.estimators.validation import numbers_with_weight, rows_that_count
 from frugalsvm.exceptions import ParameterError, warn_caller
 from frugalsvm.pipelines import MissingValueFiller, StreamingScaler, StreamPipeline
-from frugalsvm.pipelines.rows import LabeledRows
+from frugalsvm.pipelines.rows import LabeledRows, is_pair
 from frugalsvm.selection.rounds import Entry
 from frugalsvm.selection.search import Plan, search
 from frugalsvm.selection.task import Clock, Machinery, Task, new_view
@@ -140,6 +141,8 @@ class AutoMachine(AutoParameters, ThreadSafe, BaseEstimator):
         """
         with unchanged_on_error(self):
             self._check_params()
+            if y is None:
+                raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
             callbacks = [each for each in (self._print if self.verbose else None, callback) if each is not None]
             self._fit(X, y, sample_weight, feature_names, words, callbacks)
         return self
@@ -214,6 +217,8 @@ class AutoMachine(AutoParameters, ThreadSafe, BaseEstimator):
         way = self._first_way(as_input(X, self._layout), unlike, y, sample_weight)
         ways, pipeline = {SCALED: way}, way.pipeline
         encoder = pipeline.encoder_
+        if way.given.X.shape[1] == 0 and encoder is not None and encoder.n_encoded_ == 0:
+            raise ValueError("All values of all columns are missing: there is nothing to learn from.")
         silent = [name for name in unlike if encoder is None or name not in encoder.names_]
         if (sentence := left_out(table, silent, unlike)) is not None and self._layout is not None:
             warn_caller(f"{sentence} To keep a column, convert it with astype('category').", UserWarning)
@@ -231,6 +236,8 @@ class AutoMachine(AutoParameters, ThreadSafe, BaseEstimator):
                 f"Missing values in {n_missing} column{'' if n_missing == 1 else 's'} were filled with the median; "
                 "further columns say where."
             )
+        if way.has_copies:
+            notes.append("Many rows are copies of others: each counts as often as it is there, and is left out as one.")
         if encoder is None and may_stay_unscaled(pipeline):
             ways[IN_PROPORTION] = way.unscaled()
         if pipeline.scaler_ is not None and pipeline.scaler_.centres_:
@@ -262,11 +269,15 @@ class AutoMachine(AutoParameters, ThreadSafe, BaseEstimator):
             calibrate=self._classifies,
         )
         rows = pipeline.survey(X, y, sample_weight)
+        weights = weights_of_copies(rows, X[1] if is_pair(X) else {})
+        if weights is not None:
+            rows = pipeline.survey(X, y, weights)
         if pipeline.scaler_ is not None:
             pipeline.scaler_.hold_constant()
+            pipeline.scaler_.widen_rare(rows_that_count(rows.X, rows.weights))
         if rows.weights is not None and rows.weights.any():  # in whatever unit they come
             rows = rows._replace(weights=rows.weights / rows.weights[rows.weights > 0].mean())
-        return Way(pipeline, rows)
+        return Way(pipeline, rows, weights is not None)
 
     def _name_features(self, pipeline):
         if self._layout is not None:

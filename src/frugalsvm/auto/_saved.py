@@ -5,7 +5,7 @@ from typing import Any
 from frugalsvm.auto.report import FIELDS
 from frugalsvm.persist.savable import Saved
 from frugalsvm.persist.values import (
-    are_names,
+    NAMES_IN,
     dict_of,
     integer,
     is_number,
@@ -43,6 +43,6 @@ AUTO = Saved(
         "_rows_tried": list_of(record(_ROW), 1), "_summary": record(_SUMMARY, optional=("rounds",)),
         "_layout": or_none(part("table-layout")),
     },
-    {"feature_names_in_": are_names, "_variance": is_positive, "refit_time_": is_number},
+    {**NAMES_IN, "_variance": is_positive, "refit_time_": is_number},
     _is_sound, lambda model: model._check_params(),
 )  # fmt: skip

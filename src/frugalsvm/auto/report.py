@@ -210,10 +210,11 @@ def left_out(X: Any, silent: Sequence[str], words: Sequence[str]) -> str | None:
 
 
 def _odd_number(values: Any) -> str | None:
-    """The first value of a column of text where most look like numbers."""
+    """The first value that only looks like a number, of a column of text where most do."""
     some = values[:_LOOKED_AT]
     numeric = [value for value in some if isinstance(value, str) and looks_numeric(value)]
-    return numeric[0] if len(numeric) > _MANY * len(some) else None
+    odd = next((value for value in numeric if as_number(value) is None), None)
+    return odd if len(numeric) > _MANY * len(some) else None
 
 
 def notes_on(X: Any, layout: Layout | None, pipeline: StreamPipeline) -> list[str]:

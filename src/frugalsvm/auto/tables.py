@@ -215,6 +215,7 @@ class Way(NamedTuple):
 
     pipeline: StreamPipeline
     given: LabeledRows  # rows before they are prepared
+    has_copies: bool = False  # whether many are copies of others, which have no weight of their own
 
     def unscaled(self) -> "Way":
         """The same rows, as they are."""

@@ -22,14 +22,14 @@ from frugalsvm.lowrank.kernel_sum import KernelSum
 from frugalsvm.lowrank.own_kernel import OwnKernel
 from frugalsvm.persist.archive import ModelFileError, malformed
 from frugalsvm.persist.savable import FOR_PREDICTION, Saved
-from frugalsvm.persist.values import are_names, array, dict_of, integer, is_classes, is_number, or_none, part
+from frugalsvm.persist.values import NAMES_IN, array, dict_of, integer, is_classes, is_number, or_none, part
 
 is_path_of_C = dict_of(array("iuf", 1))  # a dict of columns, one of which has values of C
 CLASSIFIER = {"classes_": is_classes, "n_features_in_": integer(1), "_kernel": part("kernel")}
 HAS_BUDGET = {"budget_": or_none(integer(2))}
 OPTIONAL = {
     "n_iter_": integer(1),
-    "feature_names_in_": are_names,
+    **NAMES_IN,
     "_origin": or_none(part("origin")),
     "_metric": or_none(part("metric")),
     "calibration_": part("calibration"),

@@ -21,6 +21,7 @@ _SMALL_C = 0.1  # in spreads of the target
 _WILD = 10.0  # standard deviations
 _OUT_OF_SCALE, _BATCH = 30.0, 20  # the same, and rows of a batch that is looked at
 _MOST_LEFT = 0.9  # of the variance: a model that leaves more is hardly one
+_TOO_CLOSE = 1.5  # times what is left if predictions are farther apart, all by one factor
 _LARGEST_NOISE = 0.3  # of predictions in cells, in units of -1 and +1
 VIOLATED = 1e-3  # as in `SVC`, whose default `tol` this is
 
@@ -136,7 +137,7 @@ def warn_if_out_of_scale(estimator, standardized) -> None:
 
 
 def warn_if_units_differ(estimator, X, targets, weights, spread) -> None:
-    """Warn of a regressor that predicts a constant, because epsilon or C are for targets in another unit.
+    """Warn of a regressor that nearly predicts a constant, because epsilon or C are for targets in another unit.
 
     Targets are (n_outputs, n_rows); ``spread`` is how far apart they are, in the unit of epsilon and C.
     """
@@ -148,13 +149,21 @@ def warn_if_units_differ(estimator, X, targets, weights, spread) -> None:
         return
     predicted = for_known_rows(estimator).predict(X[known]).reshape(len(known), -1)
     left, all_of_it = (each.var(axis=0).sum() for each in (targets.T[known] - predicted, targets.T[known]))
-    if left >= _MOST_LEFT * all_of_it > 0:
+    least = _left_by_lines(targets.T[known], predicted)
+    if all_of_it > 0 and left >= min(_MOST_LEFT * all_of_it, _TOO_CLOSE * least):
         warn_caller(
-            f"{type(estimator).__name__} predicts little more than a constant: epsilon={epsilon:g} and C={C:g} are in "
-            f"the unit of the target, whose spread is {spread:.3g}. Try epsilon={0.1 * spread:.1g} and C={spread:.1g} "
-            "or more, or standardize the target (TransformedTargetRegressor).",
+            f"{type(estimator).__name__} has predictions too close to a constant: epsilon={epsilon:g} and C={C:g} are "
+            f"in the unit of the target, whose spread is {spread:.3g}. Try epsilon={0.1 * spread:.1g} and "
+            f"C={spread:.1g} or more, or standardize the target (TransformedTargetRegressor).",
             PoorFitWarning,
         )
+
+
+def _left_by_lines(targets, predicted) -> float:
+    """The variance of targets that lines through the predictions leave."""
+    targets, predicted = (each - each.mean(axis=0) for each in (targets, predicted))
+    shared, size = (targets * predicted).mean(axis=0), (predicted**2).mean(axis=0)
+    return float(((targets**2).mean(axis=0) - shared**2 / np.where(size > 0, size, 1.0)).sum())
 
 
 def warn_if_coefficients_cancel(estimator, trees) -> None:

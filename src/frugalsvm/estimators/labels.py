@@ -64,6 +64,8 @@ def classes_in(y) -> np.ndarray:
     """
     if y.dtype.kind in "iub":
         return distinct_labels(y)
+    if y.dtype.kind == "f" and np.isnan(y).any():
+        _refuse_unlike(y)
     try:
         check_classification_targets(y[:1])  # other objects may have no order
         found = distinct_labels(y)
@@ -76,10 +78,23 @@ def classes_in(y) -> np.ndarray:
     return found
 
 
-def refuse_dates(y: Any) -> None:
-    """Refuse targets that NumPy would make nanoseconds of."""
-    if getattr(getattr(y, "dtype", None), "kind", "") in ("M", "m"):
+def refuse_no_numbers(y: Any) -> None:
+    """Refuse targets that NumPy would make nanoseconds of, and text that is not a number."""
+    kind = getattr(getattr(y, "dtype", None), "kind", "")
+    if kind in ("M", "m"):
         raise ValueError("y has dates or durations: make numbers of them, such as days since the first one.")
+    if kind in ("O", "U"):
+        for value in np.asarray(y, object).ravel():
+            if isinstance(value, str) and not _is_number(value):
+                raise ValueError(f"y has text, such as {str(value)!r}, and a regressor learns numbers.")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _refuse_unlike(y) -> None:

@@ -65,6 +65,8 @@ def validated_rows(
         "ensure_all_finite": True if issparse(X) else "allow-nan" if allow_nan else check_finite,
     }
     given = X
+    if named:
+        _check_labels(estimator, X, reset=reset)
     try:
         if named:
             X = validate_data(estimator, X, reset=reset, **checks)
@@ -79,6 +81,28 @@ def validated_rows(
     X = X if isinstance(X, np.ndarray) else without_duplicates(X)
     refuse_unsuitable(estimator, X)
     return X
+
+
+def _check_labels(estimator: Any, X: Any, *, reset: bool) -> None:
+    """Refuse a frame with the columns of `fit` in another order where their names are no text, such as numbers.
+
+    scikit-learn takes no notice of such names, and would put values into the wrong columns. Frames with other names
+    are read by place, as it does.
+    """
+    labels = [] if is_torch(X) else list(getattr(X, "columns", ()))
+    found = [] if all(isinstance(each, str) for each in labels) else list(map(str, labels))
+    if reset:
+        vars(estimator).pop("_labels_in", None)
+        if found:
+            estimator._labels_in = np.array(found, object)
+        return
+    known = getattr(estimator, "_labels_in", np.empty(0, object)).tolist()
+    if found != known and sorted(found) == sorted(known):
+        place = next(k for k, (one, other) in enumerate(zip(found, known, strict=True)) if one != other)
+        raise ValueError(
+            f"X has the columns of `fit` in another order: column {found[place]} is where column {known[place]} was. "
+            "Put them in that order."
+        )
 
 
 def refuse_not_finite(X: np.ndarray, names: Sequence[Any] | None = None, *, allow_nan: bool = True) -> None:
@@ -122,7 +146,8 @@ def validated_tensor(estimator, X, *, reset: bool):
         raise ValueError("Input X contains NaN or infinity.")
     if reset:
         estimator.n_features_in_ = X.shape[1]
-        vars(estimator).pop("feature_names_in_", None)
+        for name in ("feature_names_in_", "_labels_in"):
+            vars(estimator).pop(name, None)
     elif X.shape[1] != estimator.n_features_in_:
         name = type(estimator).__name__
         raise ValueError(f"X has {X.shape[1]} features, but {name} is expecting {estimator.n_features_in_} features.")

@@ -105,3 +105,4 @@ def is_generator(value: Any) -> bool:
 
 
 IS_BOOL, IS_FLOATS = of_type(bool, np.bool_), array("f", 1)
+NAMES_IN = {"feature_names_in_": are_names, "_labels_in": are_names}  # of columns: text, or other labels as text

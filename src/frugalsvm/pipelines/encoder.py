@@ -1,5 +1,6 @@
 """Columns of text as features: hashed, one for each category or frequent word of first rows, or means of a target."""
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.estimators.constraints import check_choice, check_count
 from frugalsvm.exceptions import ParameterError
-from frugalsvm.pipelines.coded import CodedText, coded_text
+from frugalsvm.pipelines.coded import CodedText, coded, coded_text
 from frugalsvm.pipelines.frames import columns_of
 from frugalsvm.pipelines.saved import ENCODER
 from frugalsvm.pipelines.surprises import Surprises
 from frugalsvm.pipelines.target_means import encoded_means, numbers_of
 from frugalsvm.pipelines.text_words import frequent_words, indicators_of_words, words_tell
 
+_SHOWN = 40  # characters of a value
 METHODS = ("onehot", "hash", "target")
 DENSE_WIDTH = 128  # up to this number of one-hot features, rows of numbers stay dense
 
@@ -164,7 +166,14 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
         return name in self.words
 
     def _coded(self, name, columns) -> CodedText:
-        return coded_text(columns[name], object if self._has_words(name) else "U")
+        found = coded(columns[name])
+        for value in found.values:
+            if not isinstance(value, Hashable):  # a list, a dict, an array
+                raise ValueError(
+                    f"Column {name!r} has several values in one place, such as {str(value)[:_SHOWN]}: give each a "
+                    "column of its own."
+                )
+        return coded_text(found, object if self._has_words(name) else "U")
 
     def _learn_means(self, found, targets, weights):
         hot = self._hot_columns()

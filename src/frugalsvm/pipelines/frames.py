@@ -167,21 +167,29 @@ def _not(name: str, what: str, odd: list[Any]) -> ValueError:
 
 
 def _kind_of(column: Any) -> str:
-    """That of NumPy; categories of pandas are objects, whatever they are made of."""
-    return getattr(column.dtype, "kind", None) or column.to_numpy().dtype.kind
+    """That of NumPy; categories of pandas are objects, whatever they are made of, and periods are dates."""
+    return "M" if _has_periods(column) else getattr(column.dtype, "kind", None) or column.to_numpy().dtype.kind
 
 
 def values_of(column: Any) -> np.ndarray:
-    """A column as an array; dates with a time zone, which are objects there, as those of UTC."""
+    """A column as an array; dates with a time zone, which are objects there, as those of UTC; starts of periods."""
+    if _has_periods(column):
+        column = column.dt.to_timestamp()
     if isinstance(column.dtype, np.dtype) or getattr(column.dtype, "kind", None) != "M":
         return np.asarray(column.to_numpy())
     return column.to_numpy(dtype="datetime64[us]")
 
 
+def _has_periods(column: Any) -> bool:
+    """Whether values are months, quarters or the like: a type of pandas."""
+    return hasattr(column.dtype, "freq")
+
+
 def _matrix_of(numbers: Any) -> np.ndarray:
     """Columns of numbers of pandas, some of which may have its own types, with its own missing values."""
-    if all(isinstance(dtype, np.dtype) for dtype in numbers.dtypes):
-        return numbers.to_numpy()
+    types = list(numbers.dtypes)
+    if all(isinstance(dtype, np.dtype) for dtype in types):
+        return numbers.to_numpy(np.result_type(*types) if types else None)  # not objects where some are booleans
     return numbers.to_numpy(dtype=np.float64, na_value=np.nan)
 
 

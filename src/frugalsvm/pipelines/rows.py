@@ -7,7 +7,7 @@ from scipy.sparse import csr_matrix, issparse
 from sklearn.utils.validation import column_or_1d
 
 from frugalsvm._stored import is_finite, is_matrix, stored
-from frugalsvm.estimators.labels import classes_in, refuse_dates
+from frugalsvm.estimators.labels import classes_in, refuse_no_numbers
 from frugalsvm.estimators.targets import check_target_size
 from frugalsvm.estimators.validation import validated_rows
 from frugalsvm.pipelines.frames import FrameColumns, check_names, is_frame, kinds_to_learn, split_frame
@@ -85,7 +85,7 @@ def checked_labels(name: str, y, X, *, classifies: bool, several: bool) -> np.nd
         raise ValueError(f"{name} requires y to be passed, but the target y is None.")
     y = np.asarray(y) if several else y
     if not classifies:
-        refuse_dates(y)
+        refuse_no_numbers(y)
     if several and y.ndim == 2 and y.shape[1] > 1:
         y = y.astype(np.float64)
     else:
@@ -94,7 +94,8 @@ def checked_labels(name: str, y, X, *, classifies: bool, several: bool) -> np.nd
         raise ValueError(f"X has {X.shape[0]} rows, but y has {y.shape[0]} labels: inconsistent numbers of samples.")
     if not classifies:
         if not np.isfinite(y).all():
-            raise ValueError("Input y contains NaN or infinity.")
+            first = np.argwhere(~np.isfinite(y))[0, 0]
+            raise ValueError(f"Input y contains NaN or infinity, the first in row {first}. Leave out such rows.")
         check_target_size(y)
     if classifies and y.dtype.kind not in "iub":
         classes_in(y)

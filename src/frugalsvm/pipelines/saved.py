@@ -14,6 +14,7 @@ from frugalsvm.persist.sklearn_steps import check_mapped, probe_rows
 from frugalsvm.persist.values import (
     IS_BOOL,
     IS_FLOATS,
+    NAMES_IN,
     are_names,
     array,
     integer,
@@ -197,7 +198,7 @@ def _why_not_ready(pipeline: Any) -> str | None:
 SCALER = Saved(
     {"n_features_in_": integer(1), "n_seen_": integer(1), "centres_": IS_BOOL, "frozen_": IS_BOOL},
     {
-        "feature_names_in_": are_names, "mean_": IS_FLOATS, "var_": IS_FLOATS, "median_": IS_FLOATS,
+        **NAMES_IN, "mean_": IS_FLOATS, "var_": IS_FLOATS, "median_": IS_FLOATS,
         "scale_": IS_FLOATS, "limit_": or_none(IS_FLOATS), "constant_": or_none(array("b", 1)),
         "_watch": or_none(part("range-watch")), "_sample": or_none(part("row-sample")),
         "_sketch": or_none(part("quantile-sketch")),
@@ -206,7 +207,7 @@ SCALER = Saved(
 )  # fmt: skip
 FILLER = Saved(
     {"n_features_in_": integer(1), "statistics_": IS_FLOATS},
-    {"feature_names_in_": are_names, "indicated_": array("i", 1), "complete_": array("b", 1)}, _filler,
+    {**NAMES_IN, "indicated_": array("i", 1), "complete_": array("b", 1)}, _filler,
 )  # fmt: skip
 ENCODER = Saved(
     {"names_": list_of(of_type(str)), "categories_": list_of(_are_categories)},
@@ -218,7 +219,7 @@ PIPELINE = Saved(
         "_announced": or_none(is_classes),
     },
     {
-        "feature_names_in_": are_names, "encoder_": _is_encoder,
+        **NAMES_IN, "encoder_": _is_encoder,
         "filler_": or_none(object_of("MissingValueFiller")), "scaler_": or_none(object_of("StreamingScaler")),
         "feature_map_": or_none(object_of()), "estimator_": _is_learner,
         "calibration_": part("calibration"), "detector_": _is_detector, "drifts_": list_of(integer()),

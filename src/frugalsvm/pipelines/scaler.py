@@ -22,6 +22,7 @@ from frugalsvm.pipelines.statistics import (
     robust_statistics,
     standard_statistics,
     symmetric_statistics,
+    widths_of_rare,
 )
 from frugalsvm.pipelines.watching import WatchesRanges, new_watch, watch_of_all
 
@@ -328,6 +329,14 @@ class StreamingScaler(WatchesRanges, OneToOneFeatureMixin, TransformerMixin, Thr
         """Leave features that were constant where they were, whatever comes: nothing was learned of other values."""
         if self.limit_ is not None:
             self.limit_ = np.where(self.statistics.constant, _NEXT_TO_NOTHING, self.limit_)
+
+    def widen_rare(self, X: np.ndarray):
+        """Scale features as if a few more rows had their rare values, for the dense rows that this was fitted to.
+
+        A one in three hundred zeros is five scales away, farther than all else, and says what one row says.
+        """
+        if self.centres_:
+            self.scale_ = np.where(self.constant_, 1.0, self.scale_ * widths_of_rare(X, self.center_))
 
     # --- scaling -------------------------------------------------------------------------------------------
 

@@ -32,6 +32,7 @@ MOST_UNITS = 6.0  # distance from the median, in the scale
 LEAST_UNITS = 2.0  # of a hard limit: rare values of features that are mostly constant are not clipped
 SAMPLE_VALUES, SAMPLE_ROWS = 2**21, 2**14  # of rows that are drawn: values at most, and rows at least
 ENOUGH = 100  # values of a feature that a sample must have
+MORE = 20.0  # rows by which rare values of features are shrunk
 START = 0.02  # share of values before the start of a feature with a long tail
 LONG = 3.0  # times the distance of the median from the start, which a long tail reaches; a symmetric one reaches 2
 ROUNDING = 2.0  # times the resolution of the type: values that differ by less differ by rounding
@@ -103,6 +104,18 @@ def symmetric_statistics(X: np.ndarray, robust: Statistics, weights: np.ndarray 
                 middle, scale[j], limit[j] = found
                 center[j] = side * middle
     return Statistics(center, scale, limit, constant)
+
+
+def widths_of_rare(X: np.ndarray, center: np.ndarray) -> np.ndarray:
+    """By which factors scales grow if a few more rows differ from the centers, as much as those that do; NaN does not.
+
+    Of very many rows, a random sample tells.
+    """
+    sample = sample_of(X)
+    pairs = zip(sample.T, center, strict=True)
+    n_different = np.array([np.count_nonzero(np.abs(column - middle) > 0) for column, middle in pairs])
+    n_different = np.clip(n_different * (len(X) / len(sample)), 1.0, ENOUGH)
+    return np.sqrt(1.0 + MORE / n_different - MORE / ENOUGH)
 
 
 def _bent(column: np.ndarray, weights: np.ndarray | None) -> tuple[float, float, float] | None:

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from frugalsvm.persist.savable import Saved, check_parameters
-from frugalsvm.persist.values import are_names, dict_of, integer, is_estimator, list_of, part
+from frugalsvm.persist.values import NAMES_IN, dict_of, integer, is_estimator, list_of, part
 from frugalsvm.stream_search.standing import leader, reduced
 
 
@@ -36,5 +36,5 @@ def _prediction_state(tuner: Any) -> dict[str, Any]:
 TUNER = Saved(
     {"n_features_in_": integer(1), "_race": part("stream-race"), "_racers": list_of(is_estimator, 1),
      "_params": list_of(dict_of(lambda value: True))},
-    {"feature_names_in_": are_names}, _is_sound, _check_parameters, _prediction_state,
+    NAMES_IN, _is_sound, _check_parameters, _prediction_state,
 )  # fmt: skip
