@@ -49,7 +49,9 @@ def pytest_collection_finish():
 def pytest_make_collect_report(collector):
     """Every other worker collects from the end: what one of two has rewritten and written down, the other one reads."""
     report = (yield).get_result()
-    if os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:] in "13579" and isinstance(collector, pytest.Session | pytest.Dir):
+    if os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:] in "13579" and isinstance(
+        collector, pytest.Session | pytest.Dir
+    ):
         report.result.reverse()
 
 

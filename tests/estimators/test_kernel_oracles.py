@@ -135,7 +135,7 @@ sys.path[:0] = sys.argv[1:]
 import test_kernel_oracles
 from test_kernel_oracles import *
 
-test_kernel_oracles.N_ROWS = 22
+test_kernel_oracles.N_ROWS = 30
 
 for name, family in third_of_pairs():
     print(name, family)
