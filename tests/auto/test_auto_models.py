@@ -263,11 +263,11 @@ def test_a_number_of_components_asks_for_a_low_rank_machine(tmp_path):
 def test_a_metric_is_for_the_rows_that_it_was_learned_from(scale):
     """Whether those are scaled, or as they are: what was found on rows left out holds for new rows."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(1200, 6)) * np.array([scale, scale, 1.0, 1.0, 1.0, 1.0])
+    X = rng.normal(size=(900, 6)) * np.array([scale, scale, 1.0, 1.0, 1.0, 1.0])
     y = np.sin(2 * X[:, 0] / scale) + X[:, 1] / scale > 0
-    model = AutoSVC(kernel="rbf", random_state=0).fit(X[:800], y[:800])
+    model = AutoSVC(kernel="rbf", random_state=0).fit(X[:500], y[:500])
     assert model.best_params_["rows"].startswith("learned metric")
-    assert model.score(X[800:], y[800:]) > model.best_score_ - 0.05
+    assert model.score(X[500:], y[500:]) > model.best_score_ - 0.05
 
 
 def test_a_metric_that_cannot_be_learned_is_no_error(monkeypatch):
@@ -282,7 +282,7 @@ def test_a_metric_that_cannot_be_learned_is_no_error(monkeypatch):
 
 def test_sums_over_features_have_metrics_of_factors():
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(700, 10))
+    X = rng.normal(size=(500, 10))
     y = np.abs(X[:, 0]) + np.abs(X[:, 1]) > 1.5
     model = AutoSVC(kernel="laplacian", random_state=0).fit(X, y)
     assert model.best_params_["rows"] == "learned metric (laplacian)"

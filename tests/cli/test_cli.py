@@ -341,10 +341,10 @@ class TestTrouble:
 def test_columns_of_text_alone(tmp_path):
     """Parameters are chosen on what the estimator sees: the encoded columns."""
     rng = np.random.default_rng(0)
-    colours, shapes = rng.choice(["red", "blue", "green"], 1500), rng.choice(["round", "square"], 1500)
+    colours, shapes = rng.choice(["red", "blue", "green"], 900), rng.choice(["round", "square"], 900)
     labels = (colours == "red") ^ (shapes == "round")
     rows = [f"{c},{s},{int(y)}" for c, s, y in zip(colours, shapes, labels, strict=True)]
     (tmp_path / "text.csv").write_text("\n".join(["colour,shape,y", *rows]) + "\n")
     run("train", tmp_path / "text.csv", "-o", tmp_path / "text.frugal", "-a", "bsgd", "--quiet")
     assert json.loads(run("evaluate", tmp_path / "text.frugal", tmp_path / "text.csv", "--json"))["accuracy"] == 1.0
-    assert "best:" in run("tune", tmp_path / "text.csv", "-a", "bsgd", "--rows", "600")
+    assert "best:" in run("tune", tmp_path / "text.csv", "-a", "bsgd", "--rows", "300")

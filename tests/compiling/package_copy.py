@@ -1,4 +1,4 @@
-"""Copies of the package that may be edited, and that train in processes of their own."""
+"""Copies of the package that may be edited, and that compute in processes of their own."""
 
 import json
 import os
@@ -9,26 +9,21 @@ from pathlib import Path
 
 import frugalsvm
 
-# The parts that compile fastest. Margins are 0, 0.75, 1.28, 1.71, 2.09: how many rows are learned depends on MARGIN.
-TRAINING = """
+# What compiles fast, for a part. Values of the kernel are exp(-d): how many are not zero depends on FARTHEST.
+SLOPES = """
 import json
 import numpy as np
 import frugalsvm
-from frugalsvm.budgeted.norm_constraint import Unconstrained
-from frugalsvm.budgeted.policy import Unlimited
-from frugalsvm.budgeted.sgd import Parts, learn, run
-from frugalsvm.core.expansion import new_expansion
-from frugalsvm.core.kernels import Linear
-from frugalsvm.core.losses import BinaryHinge
-from frugalsvm.core.schedules import Norma
+from frugalsvm.core.kernels import RBF
+from frugalsvm.core.slopes import slope_block
 
-parts = Parts(BinaryHinge(), Linear(), Norma(1e-9, 0.75), Unlimited(), Unconstrained())
-_, model = learn(parts, new_expansion(8, 1, 1, np.float64), np.ones((6, 1)), np.ones(6, np.int64))
+slopes = np.zeros((1, 5))
+slope_block(RBF(1.0), np.zeros((1, 5)), np.array([0.0, 20.0, 40.0, 60.0, 80.0]), np.zeros(1), slopes)
 print(json.dumps({
     "file": frugalsvm.__file__,
-    "n_learned": int(model.counts[0]["n_slots"]),
-    "hits": sum(run.stats.cache_hits.values()),
-    "misses": sum(run.stats.cache_misses.values()),
+    "n_near": int(np.count_nonzero(slopes)),
+    "hits": sum(slope_block.stats.cache_hits.values()),
+    "misses": sum(slope_block.stats.cache_misses.values()),
 }))
 """
 
@@ -44,19 +39,31 @@ def python(code, *arguments, path, **environment):
 
 
 def copied_package(folder):
-    """A copy of the package in a folder, without what is kept of it; returns where it is."""
+    """A copy of the package in a folder, without its machine code; returns where it is.
+
+    Files keep their times, so that Python compiles again what is edited, and nothing else.
+    """
     root = folder / "frugalsvm"
-    left_out = shutil.ignore_patterns("__pycache__", "_machine_code")
+    left_out = shutil.ignore_patterns("_machine_code")
     shutil.copytree(Path(frugalsvm.__file__).parent, root, ignore=left_out)
     return root
 
 
-def train(root, cache, before="", **environment):
-    """Train with a copy of the package, after other code; machine code is kept in a folder.
+def make_nearer(root):
+    """Edit a constant in the file of a callee, not in that of the called function; returns what undoes it."""
+    path = root / "core" / "fastmath.py"
+    source = path.read_text()
+    assert source.count("\nFARTHEST = 100.0") == 1
+    path.write_text(source.replace("\nFARTHEST = 100.0", "\nFARTHEST = 50.0"))
+    return lambda: path.write_text(source)
 
-    Returns how many rows were learned, and how often machine code was found and was not.
+
+def computed(root, cache, before="", **environment):
+    """Compute slopes with a copy of the package, after other code; machine code is kept in a folder.
+
+    Returns how many are not zero, and how often machine code was found and was not.
     """
     environment = {"NUMBA_CACHE_DIR": str(cache), "NUMBA_CPU_NAME": None, "NUMBA_CPU_FEATURES": None, **environment}
-    report = json.loads(python(before + TRAINING, path=[root.parent], **environment))
+    report = json.loads(python(before + SLOPES, path=[root.parent], **environment))
     assert Path(report.pop("file")).is_relative_to(root)
     return report

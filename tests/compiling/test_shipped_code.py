@@ -4,7 +4,7 @@ import json
 import os
 
 import pytest
-from package_copy import copied_package, python, train
+from package_copy import computed, copied_package, make_nearer, python
 
 from frugalsvm.compiling import code_cache
 from frugalsvm.compiling.baselines import BASELINES, Baseline, baselines_here
@@ -14,24 +14,37 @@ from frugalsvm.compiling.functions import INTERPRETED
 pytestmark = pytest.mark.skipif(INTERPRETED, reason="nothing is compiled")
 
 STAMP = ("sources", "options")
-TRAINED = {"n_learned": 2, "hits": 0, "misses": 1}
-FOUND = {"n_learned": 2, "hits": 1, "misses": 0}
+COMPILED = {"n_near": 4, "hits": 0, "misses": 1}
+FOUND = {"n_near": 4, "hits": 1, "misses": 0}
 
 PACK = "import sys; from frugalsvm.warming.shipping import pack; pack(sys.argv[1], sys.argv[2:3], sys.argv[3])"
 SAY_WARNINGS = "import warnings; warnings.simplefilter('error')\n"
+# How many functions of the wheel were used, and why no more were
+TELL_OF_WHEEL = """
+import atexit
+
+@atexit.register
+def tell():
+    from frugalsvm.compiling.code_cache import code_in_wheel
+    from frugalsvm.core.slopes import slope_block
+
+    with open({!r}, "w") as file:
+        print(code_in_wheel(slope_block).n_loaded, code_in_wheel(slope_block).why_not, end="", file=file)
+
+"""
 # Neither beside the sources nor in the home of the user is there a folder that can be written.
 NOWHERE_TO_WRITE = "from numba.core import caching; caching.CacheImpl._locator_classes = []\n"
 
 
 @pytest.fixture
 def package(tmp_path):
-    """A copy of the package with machine code in it, of the function that is trained with."""
+    """A copy of the package with machine code in it, of the function that is called."""
     level = next((each for each in baselines_here() if not each.lacking(features_here())), None)
     if level is None:
         pytest.skip("there is no named level that this processor reaches")
     root = copied_package(tmp_path)
     (root / "_machine_code").mkdir()
-    assert train(root, tmp_path / "work" / level.name, **level.environment) == TRAINED
+    assert computed(root, tmp_path / "work" / level.name, **level.environment) == COMPILED
     said = python(PACK, tmp_path / "work", level.name, root / "_machine_code", path=[tmp_path])
     assert said == f"{level.name}: 1 functions\n"
     return root
@@ -44,9 +57,8 @@ def changed(manifest, **values):
 def test_code_of_a_wheel_is_used_until_something_that_it_depends_on_changes(package, tmp_path):
     """One story: to begin each chapter anew takes a compilation."""
     cache, manifest = tmp_path / "cache", package / "_machine_code" / MANIFEST
-    assert train(package, cache, SAY_WARNINGS) == FOUND
+    assert computed(package, cache, SAY_WARNINGS) == FOUND
     assert not list(cache.rglob("*")) or not list(cache.rglob("*.nb?"))
-    assert train(package, cache, NOWHERE_TO_WRITE + SAY_WARNINGS) == FOUND
     # Another version of Numba: one line, and the code is compiled, kept, and found without a word
     right = manifest.read_text()
     changed(manifest, Numba="0.1")
@@ -54,27 +66,27 @@ def test_code_of_a_wheel_is_used_until_something_that_it_depends_on_changes(pack
         "import warnings, atexit; caught = []\nwarnings.showwarning = lambda message, *_: caught.append(message)\n"
     )
     write = f"atexit.register(lambda: open({str(tmp_path / 'said')!r}, 'w').write('|'.join(map(str, caught))))\n"
-    assert train(package, cache, recorded + write, FRUGALSVM_QUIET="") == TRAINED
+    assert computed(package, cache, recorded + write, FRUGALSVM_QUIET="") == COMPILED
     said = (tmp_path / "said").read_text()
     assert "cannot be used: it was made for Numba 0.1, and this is" in said
     assert "|" not in said
-    assert train(package, cache, SAY_WARNINGS, FRUGALSVM_QUIET="") == FOUND
+    assert computed(package, cache, SAY_WARNINGS, FRUGALSVM_QUIET="") == FOUND
     manifest.write_text(right)
-    # A constant in the file of a callee; the file of the trained function stays as it is.
-    losses = package / "core" / "losses.py"
-    source = losses.read_text()
-    assert source.count("MARGIN = 1.0") == 1
-    losses.write_text(source.replace("MARGIN = 1.0", "MARGIN = 2.0"))
-    assert train(package, cache) == {"n_learned": 4, "hits": 0, "misses": 1}
-    losses.write_text(source)
-    assert train(package, tmp_path / "empty") == FOUND
-    # A file that is damaged
+    # A file that is damaged, and none: the code on disk is used
     (binary,) = (package / "_machine_code").glob("*.bin")
     content = binary.read_bytes()
     binary.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-    assert train(package, tmp_path / "other") == TRAINED
+    assert computed(package, cache, TELL_OF_WHEEL.format(str(tmp_path / "said"))) == FOUND
+    assert (tmp_path / "said").read_text() == f"0 {binary.name} in {binary.parent} is damaged"
     binary.unlink()
-    assert train(package, tmp_path / "other") == FOUND  # on disk
+    assert computed(package, cache) == FOUND
+    binary.write_bytes(content)
+    undo = make_nearer(package)
+    assert computed(package, cache) == {"n_near": 2, "hits": 0, "misses": 1}
+    undo()
+    before = NOWHERE_TO_WRITE + SAY_WARNINGS + TELL_OF_WHEEL.format(str(tmp_path / "said"))
+    assert computed(package, cache, before) == FOUND
+    assert (tmp_path / "said").read_text() == "1 None"
 
 
 # --- when it is used --------------------------------------------------------------------------------------------

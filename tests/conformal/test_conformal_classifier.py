@@ -39,7 +39,7 @@ class TestCoverage:
     @pytest.mark.parametrize("drift", ["abrupt", pytest.param("gradual", marks=pytest.mark.slow)])
     def test_of_a_checkerboard_that_is_replaced_by_its_negative(self, drift):
         stream = DriftStream("checkerboard", drift, changes=8_000, random_state=0)
-        hits = covered(ConformalClassifier(BOARD), stream, 24_000, 10)
+        hits = covered(ConformalClassifier(BOARD), stream, 24_000, 40)
         shares = shares_in_windows(hits)
         assert shares.min() > 0.88
         assert shares.max() < 0.92
@@ -70,7 +70,7 @@ class TestCoverage:
         """The promise is kept by what is made up for: with endless patience, it is not."""
         stream = DriftStream("checkerboard", changes=8_000, random_state=0)
         model = ConformalClassifier(BOARD, window=5_000, patience=1e9)
-        shares = shares_in_windows(covered(model, stream, 16_000, 10))
+        shares = shares_in_windows(covered(model, stream, 16_000, 40))
         assert shares.max() > 0.95
 
     def test_by_class(self):
@@ -80,8 +80,8 @@ class TestCoverage:
         for by_class in (False, True):
             model = ConformalClassifier(GaussianNB(), by_class=by_class)
             found = [
-                label_is_in(model.test_then_train(X[k : k + 100], y[k : k + 100], CLASSES), CLASSES, y[k : k + 100])
-                for k in range(0, len(y), 100)
+                label_is_in(model.test_then_train(X[k : k + 250], y[k : k + 250], CLASSES), CLASSES, y[k : k + 250])
+                for k in range(0, len(y), 250)
             ]
             found = np.concatenate(found)[2_000:]
             gains[by_class] = [found[y[2_000:] == label].mean() for label in range(3)]
@@ -91,9 +91,9 @@ class TestCoverage:
 
 class TestSets:
     def test_those_of_single_rows_are_those_that_are_counted(self):
-        X, y = clouds(600)
+        X, y = clouds(300)
         one, other = (ConformalClassifier(GaussianNB()).partial_fit(X[:50], y[:50], CLASSES) for _ in range(2))
-        for k in range(50, 600):
+        for k in range(50, 300):
             expected = one.predict_set(X[k : k + 1])
             one.partial_fit(X[k : k + 1], y[k : k + 1])
             np.testing.assert_array_equal(other.test_then_train(X[k : k + 1], y[k : k + 1]), expected)

@@ -117,10 +117,10 @@ class TestConformal:
         stream = DriftStream("checkerboard", "gradual", changes=8_000, random_state=0)
         model = ConformalClassifier(BOARD).partial_fit(*stream.take(200))
         buffer, waiting, hits = DelayBuffer(model, method="predict_set"), [], []
-        for X, y in stream.chunks(20_000, 20):
+        for X, y in stream.chunks(20_000, 50):
             hits.append(label_is_in(buffer.predict(X), model.classes_, y))
             waiting.append(y)
-            if len(waiting) > 10:
+            if len(waiting) > 4:
                 buffer.learn(waiting.pop(0))
         shares = shares_in_windows(np.concatenate(hits))
         assert shares.min() > 0.88

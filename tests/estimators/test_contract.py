@@ -44,7 +44,11 @@ VARIANTS = [
 ]
 
 
-@scikit_learn_checks(ESTIMATORS, expected_failures, lambda each: () if each is ESTIMATORS[0] else OTHER_ROWS)
+# Class weights with calibration are tested in test_probabilities.py, and their check learns thousands of models.
+SLOW = {ESTIMATORS[0]: (), ESTIMATORS[-1]: (*OTHER_ROWS, "check_class_weight_classifiers")}
+
+
+@scikit_learn_checks(ESTIMATORS, expected_failures, lambda each: SLOW.get(each, OTHER_ROWS))
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

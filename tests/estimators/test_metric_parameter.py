@@ -72,9 +72,9 @@ class TestLearned:
         "metric", ["diag", *(pytest.param(each, marks=pytest.mark.slow) for each in ("full", "auto"))]
     )
     def test_features_that_do_not_matter_do_not_count(self, metric):
-        (X, y), (X_test, y_test) = wave(1500, n_noise=8), wave(1000, n_noise=8, seed=1)
-        plain = ASSETClassifier(n_components=128, C=10.0, random_state=0).fit(X, y).score(X_test, y_test)
-        model = ASSETClassifier(n_components=128, C=10.0, metric=metric, random_state=0).fit(X, y)
+        (X, y), (X_test, y_test) = wave(800, n_noise=8), wave(1000, n_noise=8, seed=1)
+        plain = ASSETClassifier(n_components=64, C=10.0, random_state=0).fit(X, y).score(X_test, y_test)
+        model = ASSETClassifier(n_components=64, C=10.0, metric=metric, random_state=0).fit(X, y)
         assert model.score(X_test, y_test) > plain + 0.05
         assert model.feature_importances_.sum() == pytest.approx(1.0)
         assert model.feature_importances_[:2].sum() > 0.95
@@ -91,39 +91,39 @@ class TestLearned:
 
     def test_plain_metric_stays_where_nothing_is_to_be_gained(self):
         rng = np.random.default_rng(0)
-        X = rng.normal(size=(800, 3))
+        X = rng.normal(size=(400, 3))
         y = np.linalg.norm(X, axis=1) > 1.5
         model = ASSETClassifier(n_components=64, C=10.0, metric="auto", random_state=0).fit(X, y)
         np.testing.assert_allclose(model.feature_importances_, 1.0 / 3.0, atol=0.05)
 
     def test_rows_are_as_far_apart_as_before(self):
-        X, y = wave(400)
-        model = ASSETClassifier(n_components=64, metric="diag", random_state=0).fit(X, y)
+        X, y = wave(200)
+        model = ASSETClassifier(n_components=32, metric="diag", random_state=0).fit(X, y)
         ratio = np.var(X * model.metric_, axis=0).sum() / np.var(X, axis=0).sum()
         assert ratio == pytest.approx(1.0, abs=0.05)
         assert clone(model).set_params(gamma=0.25).fit(X, y).gamma_ == 0.25  # a number means what it always means
 
     def test_more_landmarks_take_a_narrower_kernel(self):
-        X, y = wave(500)
+        X, y = wave(260)
         few, many = (ASSETClassifier(n_components=n, metric="diag", random_state=0).fit(X, y).gamma_ for n in (64, 256))
         assert many == pytest.approx(2.0 * few)
 
     def test_regression(self):
         rng = np.random.default_rng(0)
-        X = rng.normal(size=(1000, 8))
+        X = rng.normal(size=(400, 8))
         y = 1000.0 + 50.0 * np.sin(2.0 * X[:, 0])
         model = ASSETRegressor(n_components=64, C=100.0, metric="diag", random_state=0).fit(X, y)
         assert model.feature_importances_[0] > 0.9
         assert model.score(X, y) > 0.95
 
     def test_several_classes(self):
-        X, y = wave(800, n_noise=6)
+        X, y = wave(500, n_noise=6)
         y = y + 2 * (X[:, 1] > 1.0)
         model = ASSETClassifier(n_components=64, C=10.0, metric="diag", random_state=0).fit(X, y)
         assert model.feature_importances_[:2].sum() > 0.9
 
     def test_rows_without_weight_do_not_count(self):
-        X, y = wave(300)
+        X, y = wave(150)
         twice, weights = np.vstack([X, X + 5.0]), np.repeat([1.0, 0.0], len(X))
         model = ASSETClassifier(n_components=32, metric="diag", random_state=0)
         expected = clone(model).fit(X, y, np.ones(len(X))).metric_
@@ -151,15 +151,15 @@ class TestLearned:
             _ = model.feature_importances_
 
     def test_batches_give_a_metric_like_all_rows(self):
-        X, y = wave(1200, n_noise=6)
+        X, y = wave(700, n_noise=6)
         model = ASSETClassifier(n_components=64, C=10.0, metric="diag", random_state=0)
-        model.fit_batches([(X[:500], y[:500]), (X[500:], y[500:])])
+        model.fit_batches([(X[:300], y[:300]), (X[300:], y[300:])])
         assert model.feature_importances_[:2].sum() > 0.9
         assert model.score(X, y) > 0.85
 
     def test_same_seed_same_metric(self):
-        X, y = wave(300)
-        models = [ASSETClassifier(n_components=32, metric="auto", random_state=3).fit(X, y) for _ in range(2)]
+        X, y = wave(150)
+        models = [ASSETClassifier(n_components=16, metric="auto", random_state=3).fit(X, y) for _ in range(2)]
         np.testing.assert_array_equal(models[0].metric_, models[1].metric_)
 
     @pytest.mark.parametrize("for_prediction", [False, True])
@@ -208,7 +208,7 @@ def test_kernels_that_do_not_go_with_it_are_refused(metric, kernel):
 
 
 def test_laplacian_learns_factors():
-    X, y = wave(800, n_noise=6)
+    X, y = wave(500, n_noise=6)
     model = ASSETClassifier(n_components=64, C=10.0, metric="auto", kernel="laplacian", random_state=0).fit(X, y)
     assert model.metric_.shape == (8,)
     assert model.feature_importances_[:2].sum() > 0.8

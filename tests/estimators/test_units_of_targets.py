@@ -56,7 +56,8 @@ def test_r2_is_the_same_in_all_units(waves, name):
     X, t = waves
     learned, others = slice(None, 300), slice(300, None)
     expected = None
-    for k, offset in [(1.0, 0.0), *UNITS]:
+    units = UNITS[1::5] if name == "metric" else UNITS  # which takes as long as all others together
+    for k, offset in [(1.0, 0.0), *units]:
         if k < 0 and name not in ("squared", "auto"):  # ties are broken otherwise
             continue
         model = REGRESSORS[name](k).fit(X[learned], k * t[learned] + offset)

@@ -23,7 +23,7 @@ KERNELS = {
     "fourier": {},
 }
 LABELS = {"sign": [-1, 7], "argmax": ["a", "b", "c"], "votes": [3, 5, 8, 9], "value": None}
-C_FLAGS = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-O2"]
+C_FLAGS = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-O1"]
 
 
 def random_model(kernel, decision, *, n=30, n_features=5, seed=0, classes=None):

@@ -13,7 +13,7 @@ from frugalsvm.persist import load, register, save
 from frugalsvm.pipelines import ColumnEncoder, DriftWatch, StreamPipeline
 from frugalsvm.plots import record_stream
 
-CHANGE = 600
+CHANGE = 400
 
 
 @register
@@ -36,7 +36,7 @@ class ManyMistakes:
 @pytest.fixture(scope="module")
 def stream():
     """A checkerboard that becomes its negative, in other units."""
-    X, y = make_checkerboard(CHANGE + 900, cells=3, random_state=0)
+    X, y = make_checkerboard(CHANGE + 700, cells=3, random_state=0)
     y = (y > 0).astype(int)
     y[CHANGE:] = 1 - y[CHANGE:]
     X[CHANGE:] = 100 + 50 * X[CHANGE:]
@@ -79,10 +79,9 @@ def test_rows_are_batches_of_one(stream):
 
 
 @pytest.mark.filterwarnings("ignore:.*range:UserWarning")
-@pytest.mark.parametrize("on_drift", ["reset", "boost"])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("on_drift", "weighted"), [("reset", True), ("boost", False)])
 def test_drifts_do_not_depend_on_the_size_of_batches(stream, on_drift, weighted):
-    X, y = stream[0][CHANGE - 200 : CHANGE + 200], stream[1][CHANGE - 200 : CHANGE + 200]
+    X, y = stream[0][CHANGE - 150 : CHANGE + 100], stream[1][CHANGE - 150 : CHANGE + 100]
 
     def watched(size):
         model = new_pipeline(on_drift)
@@ -113,12 +112,12 @@ def test_a_bad_label_within_a_batch_leaves_no_trace(stream, n_first):
 
 def test_the_encoder_gets_the_categories_after_the_drift():
     rng = np.random.default_rng(0)
-    before, after = rng.choice(["a", "b"], 600), rng.choice(["c", "d"], 600)
+    before, after = rng.choice(["a", "b"], 200), rng.choice(["c", "d"], 300)
     text = np.concatenate([before, after])
     y = np.isin(text, ["a", "d"]).astype(int)
-    y[600:] = 1 - y[600:]
+    y[200:] = 1 - y[200:]
     model = new_pipeline(scale=False, encoder=ColumnEncoder(), detector=ManyMistakes(0.3))
-    for start in range(0, 1200, 50):
+    for start in range(0, 500, 50):
         model.partial_fit((None, {"text": text[start : start + 50]}), y[start : start + 50], classes=[0, 1])
     assert model.drifts_
     assert model.encoder_.categories_[0].tolist() == ["c", "d"]
@@ -139,7 +138,7 @@ def test_classes_stay_through_a_reset(stream):
 
 def test_boost_is_that_of_a_watch(stream):
     X, y = stream[0][:CHANGE], stream[1][:CHANGE].copy()
-    y[300:] = 1 - y[300:]
+    y[200:] = 1 - y[200:]
     own = learned(new_pipeline("boost"), X, y)
     watch = learned(DriftWatch(new_pipeline(detector=None), ManyMistakes(), "boost"), X, y, size=1)
     assert own.drifts_ == watch.drifts_ != []
@@ -219,7 +218,7 @@ def test_refusals(stream):
 
 def test_detectors_of_river(stream):
     drift = pytest.importorskip("river.drift")
-    X, y = stream[0][:CHANGE], stream[1][:CHANGE].copy()
+    X, y = np.tile(stream[0][:CHANGE], (2, 1)), np.tile(stream[1][:CHANGE], 2)
     y[300:] = 1 - y[300:]
-    model = learned(new_pipeline(detector=drift.ADWIN()), X, y)
-    assert any(300 < each < 800 for each in model.drifts_)
+    model = learned(new_pipeline(detector=drift.ADWIN()), X[:600], y[:600])
+    assert any(300 < each < 600 for each in model.drifts_)

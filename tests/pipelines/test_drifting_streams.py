@@ -119,7 +119,7 @@ def test_wild_values_do_not_change_gamma():
     assert wild == pytest.approx(calm, rel=0.1)
 
 
-@pytest.mark.parametrize("n_rows", [12_000, pytest.param(45_312, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_rows", [7_000, pytest.param(45_312, marks=pytest.mark.slow)])
 @pytest.mark.filterwarnings("ignore:Feature")
 def test_elec2_in_time_order(shared_data, n_rows):
     """A date that grows slowly, and three features that are constant for 17 000 rows; with all defaults."""

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from frugalsvm import BSGDClassifier
-from frugalsvm.pipelines import StreamPipeline
-from frugalsvm.pipelines.learning import METRIC_ROWS
+from frugalsvm.pipelines import StreamPipeline, learning
 from frugalsvm.pipelines.one_row import RowPath
 
 RNG = np.random.default_rng(0)
 FACTORS = np.array([1.0, 0.5, 2.0, 0.0])
 DIRECTIONS = RNG.normal(size=(3, 4))
+METRIC_ROWS = 500
 
 
 def new_rows(n=300, shift=3.0, dtype=np.float64):
@@ -29,7 +29,7 @@ def bsgd(metric):
 @pytest.mark.parametrize("scale", [True, False])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_single_rows_are_learned_as_batches_of_one(metric, scale, dtype):
-    X, y = new_rows(dtype=dtype)
+    X, y = new_rows(200, dtype=dtype)
     fast, slow = (StreamPipeline(bsgd(metric), scale=scale, warmup_rows=50) for _ in range(2))
     for x, label in zip(X, y, strict=True):
         fast.learn_one_row(x, label)
@@ -91,16 +91,17 @@ def test_bad_values_of_features_that_do_not_count_are_refused(bad):
 
 
 @pytest.mark.parametrize("warmup_rows", [0, 50])
-def test_rows_are_held_back_to_learn_a_metric_from(warmup_rows):
+def test_rows_are_held_back_to_learn_a_metric_from(monkeypatch, warmup_rows):
+    monkeypatch.setattr(learning, "METRIC_ROWS", METRIC_ROWS)
     X, y = new_rows(METRIC_ROWS + 30)
     model = StreamPipeline(bsgd("diag"), scale=bool(warmup_rows), warmup_rows=warmup_rows)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for start in range(0, METRIC_ROWS - 10, 199):
-            model.partial_fit(X[start : start + 199], y[start : start + 199])
+        for start in range(0, METRIC_ROWS - 10, 49):
+            model.partial_fit(X[start : start + 49], y[start : start + 49])
             model.predict(X[:5])  # by a copy, which is too young for a metric
-        assert model.n_held_ == 1990
-        model.partial_fit(X[1990:], y[1990:])
+        assert model.n_held_ == 490
+        model.partial_fit(X[490:], y[490:])
     assert model.n_held_ == 0
     assert model.estimator_.t_ == len(y)
     assert model.estimator_.metric_.shape == (4,)
