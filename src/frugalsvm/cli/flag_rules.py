@@ -66,15 +66,13 @@ _WHY = {
 }
 _INSTEAD_ON_DASK = {
     "passes": "rounds end by themselves, so leave it out",
-    "shuffle": "rows are in random order there anyway, so leave it out",
-    "shuffle_buffer": "rows are in random order there anyway, so leave it out",
+    **dict.fromkeys(("shuffle", "shuffle_buffer"), "rows are in random order there anyway, so leave it out"),
     "classes": "the labels of all files are known before the first round, so leave it out",
     "prequential": "for predictions on the way, train as a stream, without --dask",
     "alarm_rate": "--nu is the share of rows that one-class calls anomalies there, so give that instead",
     "half_life": "to follow a stream that changes, train without --dask",
     "checkpoint_every": "lost workers are replaced while it runs, so leave it out",
-    "resume": "there is no row to resume from: train from the start, without it",
-    "changed_data": "there is no row to resume from: train from the start, without it",
+    **dict.fromkeys(("resume", "changed_data"), "there is no row to resume from: train from the start, without it"),
     "on_bad_line": "mend such lines first, or train without --dask",
     "features": "it is for LIBSVM text: convert the rows to Parquet or CSV and leave it out",
     "hash_features": "it is for LIBSVM text: convert the rows to Parquet or CSV and leave it out",

@@ -16,7 +16,7 @@ from frugalsvm.compiling.threads import Threads, blas_threads, thread_count
 from frugalsvm.estimators.automatic import may_follow
 from frugalsvm.estimators.bsgd import BSGDClassifier
 from frugalsvm.estimators.constraints import check_count
-from frugalsvm.estimators.labels import classes_in, column_of, distinct_labels
+from frugalsvm.estimators.labels import check_two_classes, classes_in, column_of, distinct_labels
 from frugalsvm.estimators.targets import checked_weights
 from frugalsvm.estimators.unchanged import LONG_BATCH, unchanged_on_error, undone_on_error
 from frugalsvm.estimators.validation import rows_that_count, validated_rows
@@ -156,8 +156,7 @@ class StreamTuner(ClassifierMixin, ThreadSafe, BaseEstimator):
             self._check_params()
             X, y, weights = self._checked(X, y, sample_weight, reset=True)
             classes = distinct_labels(y)
-            if len(classes) < 2:
-                raise ValueError(f"Training needs at least two classes, but all labels are {y[0]!r}: one class.")
+            check_two_classes(classes)
             order = np.arange(len(y))
             if self.shuffle:
                 order = check_random_state(self.random_state).permutation(len(y))
