@@ -80,13 +80,13 @@ def _regression(name: str, *, remark: str, **others: Any) -> Source:
 _STATLOG = partial(_archive, _parsers.read_tables_in_zip, delimiter=None)
 _SATIMAGE = _STATLOG(f"{_UCI}/146/statlog+landsat+satellite.zip", train="sat.trn", test="sat.tst", dtype=np.uint8)
 _SHUTTLE = _STATLOG(f"{_UCI}/148/statlog+shuttle.zip", train="shuttle.trn", test="shuttle.tst", dtype=np.int16)
-# Images and labels, for training and for tests
 _MNIST = {
     "train-images-idx3-ubyte.gz": "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
     "train-labels-idx1-ubyte.gz": "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
     "t10k-images-idx3-ubyte.gz": "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
     "t10k-labels-idx1-ubyte.gz": "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
 }
+_IMAGES, _LABELS, _TEST_IMAGES, _TEST_LABELS = _MNIST
 
 SOURCES: dict[str, Source] = {
     "a9a": Source(
@@ -202,7 +202,7 @@ SOURCES: dict[str, Source] = {
             *(f"https://ossci-datasets.s3.amazonaws.com/mnist/{name}" for name in _MNIST),
             *(f"https://storage.googleapis.com/cvdf-datasets/mnist/{name}" for name in _MNIST),
         ),
-        parse=partial(_parsers.read_idx, train=tuple(_MNIST)[:2], test=tuple(_MNIST)[2:]),
+        parse=partial(_parsers.read_idx, train=(_IMAGES, _LABELS), test=(_TEST_IMAGES, _TEST_LABELS)),
         sha256="ebabd3033221e17a04ce5df882618b697e2cb2ad20ffc62d08242a7fa2168fde",
         file_sha256=_MNIST,
         remark="Classes 0 to 9.",
