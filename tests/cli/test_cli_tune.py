@@ -49,7 +49,7 @@ def folder(tmp_path_factory):
 def told(folder):
     """With little time for `auto`, which always has a model, and no limit for others: so on slow machines, too."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tune_file, "_limit", lambda candidate, *_: 1.0 if candidate.name == "auto" else None)
+        patch.setattr(tune_file, "_limit", lambda candidate, *_: 5.0 if candidate.name == "auto" else None)
         return json.loads(invoke("tune", folder / "board.csv", "-o", folder / "best.toml", "--json").stdout)
 
 

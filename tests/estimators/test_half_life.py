@@ -65,8 +65,9 @@ def test_alpha_gives_steps_of_length_3():
     assert model.alpha_ == pytest.approx(1 / (3 * clock))
 
 
-@pytest.mark.parametrize("half_life", [200, "auto"])
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(
+    ("half_life", "n_classes"), [(200, 2), ("auto", 2), ("auto", 3), pytest.param(200, 3, marks=pytest.mark.slow)]
+)
 def test_a_model_from_a_file_goes_on_as_if_nothing_had_been(tmp_path, half_life, n_classes):
     X, y = blobs(1500, 3, n_classes, seed=1)
     whole = learned(bsgd(half_life, gamma=0.3), X, y)

@@ -54,8 +54,8 @@ def moved(X, n_deviations, dtype):
     return (X + n_deviations * X.std(axis=0) * signs).astype(dtype)
 
 
-# Maintenance sees neither offsets nor scales: single precision with projection is machine code for these tests alone.
-SINGLE_PRECISION = {"bsgd-project": pytest.mark.slow}
+# Learners see neither offsets nor scales: single precision with these is machine code for these tests alone.
+SINGLE_PRECISION = dict.fromkeys(("bsgd-project", "perceptron", "tracking"), pytest.mark.slow)
 CASES = [
     pytest.param(*far, name, marks=SINGLE_PRECISION.get(name, ()) if far == FAR[1] else ())
     for far in FAR

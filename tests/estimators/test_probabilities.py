@@ -40,6 +40,11 @@ ESTIMATORS = {
     "asset-steps": ASSETClassifier(n_components=32, solver="asset", max_iter=3, **SEED),
 }
 QUICK = ("bsgd", "lasvm", "asset")  # of each family
+PAIRS = [
+    pytest.param(name, method, marks=() if method == "platt" or name in QUICK else pytest.mark.slow)
+    for name in ESTIMATORS
+    for method in METHODS
+]
 
 
 def calibrated(name, method="platt", **params):
@@ -73,8 +78,7 @@ def test_fit_calibrates(name, n_classes):
         assert log_loss(y[1400:], shares) < (1.0 if n_rows > 200 else 1.05) * known
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.parametrize(("name", "method"), PAIRS)
 def test_streams_calibrate(name, method):
     X, y = blobs(1600, 4, 3, seed=2)
     model = calibrated(name, method)
@@ -108,8 +112,7 @@ def test_held_out_rows_are_what_calibrates(name):
     assert model.predict_proba(rng.normal(size=(500, 8))).max(axis=1).mean() < 0.6
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.parametrize(("name", "method"), PAIRS)
 def test_files_and_pickles_keep_probabilities(name, method, tmp_path):
     X, y = blobs(260, 4, 3, seed=5)
     model = calibrated(name, method).fit(X[:200], y[:200])

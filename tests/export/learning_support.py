@@ -19,7 +19,7 @@ from frugalsvm.export import read_state, to_c, write_state
 from frugalsvm.export.learning_c.around import learner_of, pipeline_of
 from frugalsvm.pipelines import StreamingScaler, StreamPipeline
 
-FLAGS = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Wconversion", "-Werror", "-O2"]
+FLAGS = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Wconversion", "-Werror", "-O1"]
 RBF = {"kernel": "rbf", "gamma": 0.7}
 CLASSIFIER = {"budget": 12, "alpha": 1e-3, **RBF}
 FAR = 500.0  # float32 needs an origin there

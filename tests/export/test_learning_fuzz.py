@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from frugalsvm.export import to_c
 
-SANITIZERS = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-static-libasan"]
+SANITIZERS = ["-g", "-O0", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-static-libasan"]
 
 
 @pytest.fixture(autouse=True)

@@ -5,12 +5,12 @@ from scipy.optimize import minimize
 
 from .bsgd import kernel_matrix
 
-N_STATES = 80
+N_STATES = 45
 # Points so far apart that the rbf kernel of any two is exactly 0.
 FAR_APART = np.array([[0.0], [100.0], [200.0], [300.0], [400.0]])
 
 
-def noisy_problem(n_outputs=1, n=150, d=2, seed=0):
+def noisy_problem(n_outputs=1, n=90, d=2, seed=0):
     """Rows and labels with enough noise that mistakes never end."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d))

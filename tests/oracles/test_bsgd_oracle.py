@@ -28,7 +28,7 @@ MAINTENANCE_AND_KERNEL = [
 ]
 
 
-noisy_problem = partial(states.noisy_problem, n=120, d=3)
+noisy_problem = partial(states.noisy_problem, n=70, d=3)
 
 
 def make_oracle(learner, maintenance, *, n_outputs=1, kernel="rbf", budget=8, **changes):

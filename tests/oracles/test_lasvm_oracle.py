@@ -14,7 +14,7 @@ STEPS = ["pair", "single"]
 KERNELS = ["rbf", "poly", "linear"]
 
 
-def noisy_problem(n=100, d=2, seed=0, noise=0.15):
+def noisy_problem(n=70, d=2, seed=0, noise=0.15):
     """A curved boundary and flipped labels: there are outliers on both sides."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d))

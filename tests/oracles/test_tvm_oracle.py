@@ -18,7 +18,7 @@ VARIANTS = {
 }
 
 
-def noisy_checkerboard(n=200, seed=0, noise=0.15):
+def noisy_checkerboard(n=120, seed=0, noise=0.15):
     """4 x 4 fields, standardised."""
     rng = np.random.default_rng(seed)
     X = rng.uniform(0.0, 4.0, size=(n, 2))

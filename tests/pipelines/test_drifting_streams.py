@@ -29,7 +29,7 @@ def with_column(Z, column):
     return np.column_stack([Z, column])
 
 
-def prequential(model, X, y, size=50):
+def prequential(model, X, y, size=100):
     """The share of rows that were predicted right before they were learned, from the second thousand on."""
     right = []
     with warnings.catch_warnings():
