@@ -2,6 +2,7 @@
 
 import json
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -272,3 +273,33 @@ def test_json_has_no_words_that_are_not_json(capsys):
     found = json.loads(capsys.readouterr().out, parse_constant=wrong.append)
     assert found == {"data": [[1.5, None]], "half_life": "inf", "n": 3, "of": [None, True, "NaN"]}
     assert not wrong
+
+
+MODELS = Path(__file__).parents[1] / "persist" / "data" / "0.1"
+
+
+@pytest.mark.parametrize(
+    "command", [["predict", "rows.csv"], ["evaluate", "rows.csv"], ["explain", "rows.csv"], ["export", "--to", "onnx"]]
+)
+@pytest.mark.parametrize(("name", "told"), [("scaler", "StreamingScaler"), ("filler", "MissingValueFiller")])
+def test_files_of_what_predicts_nothing(name, told, command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rows.csv").write_text("1,2,3,0\n4,5,6,1\n")
+    model, output = MODELS / f"{name}.frugal", ["-o", "model.onnx"] if command[0] == "export" else []
+    result = invoke(command[0], model, *command[1:], *output)
+    assert result.exit_code == Exit.MODEL
+    assert len(result.stderr.splitlines()) == 1
+    assert f"{name}.frugal: " in result.stderr
+    assert told in result.stderr
+
+
+def test_models_that_cannot_be_exported_are_told():
+    result = invoke("export", MODELS / "sklearn.frugal", "--to", "onnx", "-o", "model.onnx")
+    assert result.exit_code == Exit.MODEL
+    assert "Step 'simpleimputer' of the pipeline is a SimpleImputer" in result.stderr
+
+
+def test_a_pipeline_that_holds_rows_back_is_inspected():
+    result = invoke("inspect", MODELS / "pipeline-held.frugal")
+    assert result.exit_code == 0
+    assert "feature 1, feature 2, feature 3" in result.stdout

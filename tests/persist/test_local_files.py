@@ -120,6 +120,14 @@ def test_errors_that_cannot_be_are_refused(name, wrong, tmp_path):
     refused(tmp_path, with_document(content, lambda document: document["model"]["state"].update(loo_error_=wrong)))
 
 
+def test_weights_of_rows_may_not_be_missing(tmp_path):
+    path = tmp_path / "model.frugal"
+    save(fitted("classes"), path)
+    content = path.read_bytes()
+    path.unlink()
+    refused(tmp_path, with_document(content, lambda document: document["model"]["state"].pop("_row_weights")))
+
+
 # --- trees that are none ------------------------------------------------------------------------------------------
 
 

@@ -363,3 +363,9 @@ def test_a_scaler_that_watches_has_limits(tmp_path):
     save(scaler, tmp_path / "scaler.frugal")
     with pytest.raises(ModelFileError):
         load(tmp_path / "scaler.frugal")
+
+
+def test_switches_are_plain_values(tmp_path):
+    content = (FOLDER / "0.1" / "regressor.frugal").read_bytes()
+    wrong = with_document(content, lambda document: document["model"]["state"].update(non_crossing={"array": 0}))
+    refused(tmp_path, wrong, "non_crossing cannot be")

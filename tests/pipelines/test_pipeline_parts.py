@@ -10,6 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from frugalsvm.calibration import PlattCalibration
 from frugalsvm.pipelines import ColumnEncoder, StreamingScaler
 from frugalsvm.pipelines.encoder import joined, joined_encoder
+from frugalsvm.pipelines.surprises import Surprises
 
 
 @pytest.fixture(scope="module")
@@ -143,3 +144,10 @@ def test_the_most_probable_class_is_the_predicted_one_in_ties_too():
     shares = PlattCalibration().probabilities(several)
     np.testing.assert_array_equal(shares.argmax(axis=1), several.argmax(axis=1))
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+
+
+def test_other_columns_of_text_are_named():
+    encoder, other = ColumnEncoder().fit({"size": ["S", "M"]}), {"colour": np.array(["red"], object)}
+    for use in (encoder.transform, lambda columns: encoder.note_surprises(columns, Surprises())):
+        with pytest.raises(ValueError, match=r"The columns of text are \['colour'\], but the encoder knows \['size'\]"):
+            use(other)

@@ -122,8 +122,11 @@ def _warnings_in_lines():
 
 
 @contextmanager
-def reported(*, of_model: Path | None = None):
-    """Turn the errors that users cause into a sentence and an exit code; rows may have to fit a model in a file."""
+def reported(*, of_model: Path | None = None, may_refuse: bool = False):
+    """Turn the errors that users cause into a sentence and an exit code; rows may have to fit a model in a file.
+
+    Where the library ``may_refuse`` models of other kinds, it does so by a TypeError.
+    """
     from frugalsvm.arrays.namespace import DeviceError
     from frugalsvm.exceptions import ParameterError, TaskError
     from frugalsvm.persist import ModelFileError
@@ -148,6 +151,10 @@ def reported(*, of_model: Path | None = None):
         raise fail(Exit.SYSTEM, str(error)) from error
     except (ValueError, MemoryError) as error:
         raise fail(Exit.DATA, str(error)) from error
+    except TypeError as error:
+        if not may_refuse:
+            raise
+        raise fail(Exit.MODEL, f"{of_model}: {error}") from error
 
 
 # --- ends that somebody wants --------------------------------------------------------------------------------

@@ -53,7 +53,11 @@ def learned_rows_are_sound(model: Any, n_trees: int) -> bool:
     if not hasattr(model, "_row_ids"):
         return not any(hasattr(model, name) for name in ("_row_targets", "_row_levels"))
     n_rows, ids = len(model._rows), model._row_ids
-    if not hasattr(model, "_row_targets") or len(ids) != n_rows or len(model._row_targets) != n_rows:
+    if (
+        not all(hasattr(model, name) for name in ("_row_targets", "_row_weights", "_n_ids"))
+        or len(ids) != n_rows
+        or len(model._row_targets) != n_rows
+    ):
         return False
     weights, levels = getattr(model, "_row_weights", None), getattr(model, "_row_levels", None)
     if weights is not None and (len(weights) != n_rows or not (weights > 0).all()):

@@ -35,7 +35,7 @@ OPTIONAL = {
     "calibration_": part("calibration"),
 }
 
-_SWITCHES = ("shuffle", "warm_start", "fit_intercept", "early_stopping", "process", "cached", "batch")
+_SWITCHES = ("shuffle", "warm_start", "fit_intercept", "early_stopping", "process", "cached", "batch", "non_crossing")
 _ROOMS, _LARGEST_ROOM = ("budget", "n_components", "n_steps"), 2**26  # parameters that memory is reserved for
 # Scores stay finite for rows as they come: |f(x)| is at most this times sqrt(K(x, x)).
 LARGEST_SCORE = {"f4": 1e30, "f8": 1e250}

@@ -104,7 +104,7 @@ def _feature_names(model: Any, estimator: Any, training: dict[str, Any]) -> list
     names = list(map(str, known))
     if isinstance(model, StreamPipeline) and hasattr(model, "encoder_") and len(names) == model.n_features_in_:
         names = model.names_of_features(names)
-    n_features = estimator.n_features_in_
+    n_features = getattr(estimator, "n_features_in_", model.n_features_in_)  # of a pipeline that holds all rows back
     return names if len(names) == n_features else [f"feature {k + 1}" for k in range(n_features)]
 
 

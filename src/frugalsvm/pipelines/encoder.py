@@ -256,9 +256,12 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, "names_")
         columns = columns_of(columns)
+        self._check_names(columns)
+        return self._features([(self._coded(name, columns), None) for name in self.names_])
+
+    def _check_names(self, columns):
         if sorted(columns) != self.names_:
             raise ValueError(f"The columns of text are {sorted(columns)}, but the encoder knows {self.names_}.")
-        return self._features([(self._coded(name, columns), None) for name in self.names_])
 
     def _features(self, found):
         if self.method == "hash":
@@ -283,6 +286,7 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
 
     def note_surprises(self, columns: dict[str, Any], surprises: Surprises) -> None:
         """Count what `fit` has not seen: other categories, and values that are missing where there were none."""
+        self._check_names(columns)
         for index, name in enumerate(self.names_):
             column = self._coded(name, columns)
             counts = np.bincount(column.codes, minlength=len(column.text))

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import is_outlier_detector
 
 from frugalsvm.exceptions import Sentence
-from frugalsvm.persist import describe
+from frugalsvm.persist import ModelFileError, describe
 from frugalsvm.pipelines.pipeline import StreamPipeline
 from frugalsvm.pipelines.reading import DataOptions, Opened, name_features, open_data
 from frugalsvm.pipelines.surprises import Surprises
@@ -19,6 +19,8 @@ from frugalsvm.words import few
 
 def open_for(model: Any, model_file: Path, options: DataOptions, *, has_labels: bool | None = None) -> Opened:
     """Data that a model is to predict; with labels that matter, by default (see `open_data`)."""
+    if not hasattr(model, "predict"):
+        raise ModelFileError(f"It holds a {type(model).__name__}, which predicts nothing.")
     of_classes = hasattr(model, "classes_")
     opened = open_data(_as_learned(options, model_file, model), has_labels=has_labels, of_classes=of_classes)
     if isinstance(model, StreamPipeline):

@@ -41,7 +41,7 @@ def explain(
     from frugalsvm.cli.console import Page, print_json, tell
 
     options = data_options(reading)
-    with reported(of_model=model):
+    with reported(of_model=model, may_refuse=True):
         check_folders(html)
         from frugalsvm.explain import has_exact_shares
         from frugalsvm.persist import load

@@ -32,7 +32,7 @@ def export(
 ) -> None:
     """Export a model to ONNX, C or LIBSVM."""
     _refuse_flags(to, dtype, given_flags(context))
-    with reported(of_model=model):
+    with reported(of_model=model, may_refuse=True):
         written, notes = _exported(model, to, output, name=name, dtype=dtype, explain=explain, learn=learn)
     for note in notes:
         tell(f"note: {note}")
