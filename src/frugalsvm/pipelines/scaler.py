@@ -336,7 +336,7 @@ class StreamingScaler(WatchesRanges, OneToOneFeatureMixin, TransformerMixin, Thr
         A one in three hundred zeros is five scales away, farther than all else, and says what one row says.
         """
         if self.centres_:
-            self.scale_ = np.where(self.constant_, 1.0, self.scale_ * widths_of_rare(X, self.center_))
+            self.scale_ = np.where(self.statistics.constant, 1.0, self.scale_ * widths_of_rare(X, self.center_))
 
     # --- scaling -------------------------------------------------------------------------------------------
 
