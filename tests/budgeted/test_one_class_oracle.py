@@ -1,5 +1,7 @@
 """The one-class SVM on the engine does what its oracle does, row after row, in batches of any size."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from oracles.one_class import OneClassOracle
@@ -22,6 +24,12 @@ def oracle_after(X, maintenance, weights=None):
     return oracle, sum(learned)
 
 
+@cache
+def oracle_of_rows(maintenance):
+    """It takes longer than all models together; they only look at it."""
+    return oracle_after(rows(), maintenance)
+
+
 def new_model(maintenance="merge"):
     return BSGDOneClassSVM(NU, maintenance, BUDGET, alarm_rate=RATE, window=WINDOW, gamma=GAMMA)
 
@@ -40,7 +48,7 @@ def assert_same(model, oracle, n_learned):
 )
 def test_rows_one_after_the_other(maintenance):
     X = rows()
-    oracle, n_learned = oracle_after(X, maintenance)
+    oracle, n_learned = oracle_of_rows(maintenance)
     assert 0.2 * N_ROWS < n_learned < 0.8 * N_ROWS
     assert_same(new_model(maintenance).partial_fit(X), oracle, n_learned)
 
@@ -51,7 +59,7 @@ def test_batches_of_any_size(batch_rows):
     model = new_model()
     for start in range(0, N_ROWS, batch_rows):
         model.partial_fit(X[start : start + batch_rows])
-    assert_same(model, *oracle_after(X, "merge"))
+    assert_same(model, *oracle_of_rows("merge"))
 
 
 def test_weights():

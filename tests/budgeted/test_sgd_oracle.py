@@ -17,8 +17,8 @@ from frugalsvm.core.expansion import (
 )
 
 N_ROWS = 150
-# Every example of the first block, and of the later ones every fourth: what went wrong would still be seen.
-SEEN_AFTER = (*range(1, 70), *range(70, N_ROWS, 4), N_ROWS)
+# All examples at first and around the end of the first block, and some of the others: what went wrong is still seen.
+SEEN_AFTER = (*range(1, 20), *range(20, 60, 3), *range(60, 70), *range(70, N_ROWS, 5), N_ROWS)
 
 
 class State(NamedTuple):

@@ -141,7 +141,7 @@ def test_blocks_are_short_while_the_model_grows():
     assert check_walk(X, X, DenseBlocks, rate=0.0, n_slots=7) == [64, 64, 64, 64, 44]
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [pytest.param(np.float32, marks=pytest.mark.slow), np.float64])  # machine code
 def test_long_blocks_have_the_same_products_bit_for_bit(dtype):
     """So that batches of 64 rows give the model that one long batch does."""
     rng = np.random.default_rng(1)

@@ -4,6 +4,7 @@ import ast
 import io
 import tokenize
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,9 +25,12 @@ class Saying(NamedTuple):
         return f"{self.file}:{self.line} ({self.kind}): {self.text}"
 
 
-def sayings(root: Path = SOURCES) -> list[Saying]:
+@cache
+def sayings(root: Path = SOURCES) -> tuple[Saying, ...]:
     """All of them."""
-    return [found for path in sorted(root.rglob("*.py")) for found in of_file(path, path.relative_to(root).as_posix())]
+    return tuple(
+        found for path in sorted(root.rglob("*.py")) for found in of_file(path, path.relative_to(root).as_posix())
+    )
 
 
 def of_file(path: Path, name: str) -> Iterator[Saying]:
