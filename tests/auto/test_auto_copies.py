@@ -1,10 +1,13 @@
 """Rows that are there several times are left out as one."""
 
+import warnings
+
 import numpy as np
 import pytest
 
-from frugalsvm import AutoSVC, AutoSVR
-from frugalsvm.auto._copies import weights_of_copies
+from frugalsvm import AutoSVC, AutoSVR, LocalSVC
+from frugalsvm.auto.tables import weights_without_copies
+from frugalsvm.exceptions import PoorFitWarning
 from frugalsvm.pipelines.rows import LabeledRows
 
 SETTINGS = {"kernel": "rbf", "metric": None, "random_state": 0}
@@ -44,11 +47,22 @@ def test_which_rows_are_copies(noisy):
     X, y = noisy
     drawn = np.random.default_rng(0).integers(200, size=200)
     rows = LabeledRows(X[drawn], None, y[drawn], None)
-    weights = weights_of_copies(rows, {})
+    weights = weights_without_copies(rows, {})
     assert weights.sum() == 200
     assert np.count_nonzero(weights) == len(np.unique(drawn))
-    np.testing.assert_array_equal(weights_of_copies(rows._replace(weights=np.full(200, 0.5)), {}), weights / 2)
-    assert weights_of_copies(rows, {"name": np.arange(200).astype(str)}) is None
-    assert weights_of_copies(rows._replace(y=np.arange(200.0)), {}) is None
+    np.testing.assert_array_equal(weights_without_copies(rows._replace(weights=np.full(200, 0.5)), {}), weights / 2)
+    assert weights_without_copies(rows, {"name": np.arange(200).astype(str)}) is None
+    assert weights_without_copies(rows._replace(y=np.arange(200.0)), {}) is None
     few = LabeledRows(np.rint(X), None, y > 0, None)  # alike by chance: not all of these are of one class
-    assert weights_of_copies(few, {}) is None
+    assert weights_without_copies(few, {}) is None
+
+
+def test_machines_in_cells_warn_where_they_choose(noisy):
+    X, y = noisy
+    thrice, labels = np.repeat(X, 3, axis=0), np.repeat(y > 0, 3)
+    with pytest.warns(PoorFitWarning, match="67% of the rows are the same as others"):
+        LocalSVC().fit(thrice, labels)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        LocalSVC(C=1.0, gamma=0.1).fit(thrice, labels)
+        LocalSVC().fit(thrice, labels, sample_weight=np.tile([3.0, 0.0, 0.0], len(X)))

@@ -9,7 +9,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._locks import ThreadSafe, shared
 from frugalsvm.arrays.namespace import arrays_on
-from frugalsvm.auto._copies import weights_of_copies
 from frugalsvm.auto._last_fit import LastFit, last_fit
 from frugalsvm.auto._parameters import AutoParameters
 from frugalsvm.auto.report import (
@@ -37,6 +36,7 @@ from frugalsvm.auto.tables import (
     encoder_for,
     layout_of,
     may_stay_unscaled,
+    weights_without_copies,
     without_text,
 )
 from frugalsvm.compiling.threads import Threads, all_cores_unless, thread_count
@@ -269,7 +269,7 @@ class AutoMachine(AutoParameters, ThreadSafe, BaseEstimator):
             calibrate=self._classifies,
         )
         rows = pipeline.survey(X, y, sample_weight)
-        weights = weights_of_copies(rows, X[1] if is_pair(X) else {})
+        weights = weights_without_copies(rows, X[1] if is_pair(X) else {})
         if weights is not None:
             rows = pipeline.survey(X, y, weights)
         if pipeline.scaler_ is not None:

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from frugalsvm._stored import stored
+from frugalsvm.estimators.copies import weights_of_copies
 from frugalsvm.estimators.labels import is_nothing
 from frugalsvm.pipelines.coded import coded, tells_rows_apart
 from frugalsvm.pipelines.encoder import ColumnEncoder
@@ -208,6 +209,15 @@ def number_names(X: Any, layout: Layout) -> list[str]:
     """Names of the columns that `as_input` makes numbers of, in their order: dates come last."""
     layout = _with_kinds(layout, X)
     return [*(layout.numbers or ()), *(name for name, _ in layout.dates)]
+
+
+def weights_without_copies(rows: LabeledRows, text: dict[str, Any]) -> np.ndarray | None:
+    """Weights in which copies of rows have none; None where few are. ``text`` are columns that are not encoded yet."""
+    if issparse(rows.X):
+        return None
+    columns = [*rows.X.T, *(coded(values).codes for values in text.values())]
+    targets = rows.y.T if rows.y.ndim == 2 else [np.unique(rows.y, return_inverse=True)[1]]
+    return weights_of_copies(columns, targets, rows.weights)
 
 
 class Way(NamedTuple):

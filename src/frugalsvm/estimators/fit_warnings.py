@@ -9,7 +9,9 @@ from sklearn.exceptions import ConvergenceWarning
 from frugalsvm.compiling.threads import row_blocks
 from frugalsvm.core.capabilities import offers
 from frugalsvm.estimators.constraints import is_auto
+from frugalsvm.estimators.copies import weights_of_copies
 from frugalsvm.estimators.seen_rows import for_known_rows
+from frugalsvm.estimators.validation import numbers_with_weight
 from frugalsvm.exceptions import PoorFitWarning, warn_caller
 
 _BLOCK_ROWS = 2**16
@@ -109,6 +111,20 @@ def warn_if_mean_is_as_good(estimator, targets, left: float) -> None:
     warn_caller(
         f"{type(estimator).__name__} is no better than always predicting the mean: R^2 is {1.0 - left:.2g} on left-out "
         f"training rows.{wild if farthest > _WILD else ''}",
+        PoorFitWarning,
+    )
+
+
+def warn_of_copies(estimator, rows, targets, weights) -> None:
+    """Warn of many rows that are copies of others, where parameters are chosen by errors of rows left out."""
+    known = numbers_with_weight(weights, len(rows))
+    if len(known) < FEW or _is_compared() or (merged := weights_of_copies(rows[known].T, targets[:, known])) is None:
+        return
+    warn_caller(
+        f"{np.mean(merged == 0.0):.0%} of the rows are the same as others, with the same targets. If they are copies "
+        "(of a class that was drawn several times, say), errors of rows left out, by which "
+        f"{type(estimator).__name__} chooses, are smaller than those of new rows: pass each row once, with the number "
+        "of its copies as sample_weight.",
         PoorFitWarning,
     )
 

@@ -32,7 +32,7 @@ from frugalsvm.estimators.constraints import (
     positive,
     size,
 )
-from frugalsvm.estimators.fit_warnings import warn_if_coefficients_cancel
+from frugalsvm.estimators.fit_warnings import warn_if_coefficients_cancel, warn_of_copies
 from frugalsvm.estimators.kernel_model import Fits
 from frugalsvm.estimators.local_changes import ChangesRows
 from frugalsvm.estimators.local_learner import LearnsBatches
@@ -230,6 +230,8 @@ class LocalMachine(LearnsBatches, ChangesRows, LocalParameters, Fits):
         X, targets, weights = self._examples_of(X, y, sample_weight, first=True)
         random_state = check_random_state(self.random_state)
         X = self._seen_first(X, targets, weights, random_state, out=None if self.copy_X else X)
+        if not is_torch(X) and (is_auto(self.C) or is_auto(self.gamma)):
+            warn_of_copies(self, X, targets, weights)
         self._fit_rows(self._own_rows(X, given), targets, weights, random_state, None if self.copy_X else given)
 
     def _forget(self):

@@ -2,20 +2,15 @@
 
 Leave-one-out errors tell nothing of rows of which there are copies, such as those of a class that somebody has drawn
 several times, or of a bootstrap sample: what is left out is still there. Kernels too narrow win then, and errors look
-like none.
+like none. `AutoSVC` and `AutoSVR` learn with these weights; `LocalSVC` and `LocalSVR` keep all rows, and warn.
 
 Rows of few values are alike by chance, too, and new rows will be like them. They are told apart by their targets, which
 rows that are alike by chance do not always share.
 """
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 import numpy as np
-from scipy.sparse import issparse
-
-from frugalsvm.pipelines.coded import coded
-from frugalsvm.pipelines.rows import LabeledRows
 
 _MANY = 0.1  # share of rows that are copies of others, from which they matter
 _UNLIKE = 0.05  # share of rows of the same values with several targets, from which they are alike by chance
@@ -23,16 +18,14 @@ _FACTORS = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)  # odd
 _SHIFTS = np.uint64(29), np.uint64(32)
 
 
-def weights_of_copies(rows: LabeledRows, text: dict[str, Any]) -> np.ndarray | None:
+def weights_of_copies(
+    columns: Iterable[np.ndarray], targets: Sequence[np.ndarray] | np.ndarray, weights: np.ndarray | None = None
+) -> np.ndarray | None:
     """Weights in which the first of rows that are the same has those of all, and its copies none.
 
-    None where few are, or where they are alike by chance. ``text`` are columns of text, before they are encoded.
+    None where few are, or where they are alike by chance.
     """
-    if issparse(rows.X):
-        return None
-    columns = [*rows.X.T, *(coded(values).codes for values in text.values())]
-    targets = rows.y.T if rows.y.ndim == 2 else [np.unique(rows.y, return_inverse=True)[1]]
-    n_rows = len(rows.y)
+    n_rows = len(targets[0])
     alike = _hashed(columns, np.zeros(n_rows, np.uint64))
     found, first, places = np.unique(_hashed(targets, alike), return_index=True, return_inverse=True)
     if n_rows - len(found) < max(_MANY * n_rows, 1):
@@ -41,9 +34,9 @@ def weights_of_copies(rows: LabeledRows, text: dict[str, Any]) -> np.ndarray | N
     n_targets = np.unique(alike[first], return_counts=True)[1]
     if np.count_nonzero(n_targets > 1) > _UNLIKE * np.count_nonzero(n_same > 1):
         return None
-    weights = np.zeros(n_rows)
-    weights[first] = np.bincount(places, rows.weights)
-    return weights
+    merged = np.zeros(n_rows)
+    merged[first] = np.bincount(places, weights)
+    return merged
 
 
 def _hashed(columns: Iterable[np.ndarray], start: np.ndarray) -> np.ndarray:
