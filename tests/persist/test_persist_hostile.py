@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 from make_version_files import FOLDER
 from mutating import entries_of, number_of, refused, sealed, with_array, with_document
+from support import blobs
 
+from frugalsvm import LASVMClassifier
 from frugalsvm.budgeted.neighbors import UNKNOWN, new_neighbors
 from frugalsvm.persist import ModelFileError, describe, load, save
 from frugalsvm.persist.archive import write_archive
@@ -369,3 +371,14 @@ def test_switches_are_plain_values(tmp_path):
     content = (FOLDER / "0.1" / "regressor.frugal").read_bytes()
     wrong = with_document(content, lambda document: document["model"]["state"].update(non_crossing={"array": 0}))
     refused(tmp_path, wrong, "non_crossing cannot be")
+
+
+def test_origins_of_models_for_prediction_are_bounded(tmp_path):
+    X, y = blobs(60, 3, 2, seed=1)
+    path = tmp_path / "model.frugal"
+    save(LASVMClassifier(gamma=0.3).fit((X + 1e4).astype(np.float32), y), path, for_prediction=True)
+    content = path.read_bytes()
+    assert load(path).origin_.point.min() > 1e3
+    path.unlink()
+    number = json.loads(entries_of(content)["model.json"])["model"]["state"]["_origin"]["fields"]["point"]["array"]
+    refused(tmp_path, with_array(content, number, np.full(3, 1e20)), "do not fit together")

@@ -176,6 +176,7 @@ def predictor_saved(n_outputs: Any = n_outputs_for) -> Saved:
         _check_norms(model._kernel, norms, rows)
         right = len(coef) == n_outputs(len(model.classes_)) and as_numbers(counts).min() >= 0
         right = right and metric_is_sound(getattr(model, "_metric", None), rows.dtype)
+        right = right and _origin_is_sound(model, rows.dtype)
         return bool(right) and scores_are_bounded(model._kernel, rows, coef, np.abs(intercept).max())
 
     return Saved({**CLASSIFIER, "_predictor": part("predictor")}, {**OPTIONAL, **HAS_BUDGET, "C_": is_number}, is_sound)
