@@ -96,10 +96,13 @@ def real_data(shared_data, monkeypatch):
 
 @pytest.fixture(params=["cpu", "torch"], ids=["numpy", "torch"])
 def arrays(request):
-    """Arrays of NumPy, always; of PyTorch on the CPU, where it is installed."""
-    if request.param == "torch":
-        pytest.importorskip("torch")
-        pytest.importorskip("array_api_compat")
-    from frugalsvm.arrays.namespace import arrays_on
+    """Arrays of devices: of NumPy, always; of PyTorch on the CPU, where it is installed."""
+    import numpy as np
 
+    from frugalsvm.arrays.namespace import Arrays, arrays_on
+
+    if request.param == "cpu":
+        return Arrays(np, "cpu")  # the host's own are `HOST`, for which there is compiled code
+    pytest.importorskip("torch")
+    pytest.importorskip("array_api_compat")
     return arrays_on(request.param)

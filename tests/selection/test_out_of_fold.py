@@ -5,7 +5,7 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from frugalsvm.arrays.namespace import HOST, arrays_on
+from frugalsvm.arrays.namespace import HOST, Arrays, arrays_on
 from frugalsvm.compiling.threads import Threads
 from frugalsvm.core.kernels import RBF
 from frugalsvm.lowrank.continuation import solve
@@ -30,8 +30,8 @@ def examples(n_outputs=3):
 
 
 def problem_on(device, given):
-    machinery = Machinery(HOST if device == "compiled" else arrays_on("cpu" if device == "arrays" else device))
-    return new_problem(KERNEL, given, N_LANDMARKS, SquaredHinge(), machinery)
+    made = {"compiled": lambda: HOST, "arrays": lambda: Arrays(np, "cpu"), "torch": lambda: arrays_on("torch")}
+    return new_problem(KERNEL, given, N_LANDMARKS, SquaredHinge(), Machinery(made[device]()))
 
 
 FOLDS = np.arange(N_ROWS) % 3

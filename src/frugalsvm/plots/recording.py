@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from frugalsvm.estimators.validation import is_fitted
 from frugalsvm.plots._vectors import model_bytes, model_inside, n_terms
 
 History = Mapping[str, Mapping[str, NDArray]]
@@ -138,7 +137,7 @@ class _Followed:
         self._estimator = estimator
         if is_regressor(self._model):
             raise TypeError(f"{kind} is a regressor: accuracy and error are for classifiers.")
-        self._is_fitted = is_fitted(self._model)
+        self._is_fitted = _is_fitted(self._model)
         self._first = {} if classes is None or self._is_fitted else {"classes": np.asarray(classes)}
         self._promises = hasattr(estimator, "test_then_train") and hasattr(estimator, "coverage")
         self._seen, self._spent = 0, 0.0
@@ -174,7 +173,7 @@ class _Followed:
             self._estimator.partial_fit(X, y, **self._first, **options)
         self._spent += time.perf_counter() - start
         self._first = {}
-        self._is_fitted = self._model is self._estimator or is_fitted(self._model)  # a watch may have begun again
+        self._is_fitted = self._model is self._estimator or _is_fitted(self._model)  # a watch may have begun again
         self._seen += len(y)
         self._notes.append({"examples": self._seen, "seconds": self._spent, "n_tested": tested, "n_right": right})
         if hits is not None:
@@ -224,3 +223,9 @@ def _or_none(measure, model):
         return measure(model)
     except ValueError:
         return None
+
+
+def _is_fitted(model: Any) -> bool:
+    from frugalsvm.estimators.validation import is_fitted  # takes a while to import
+
+    return is_fitted(model)
