@@ -116,12 +116,14 @@ def _auto(estimator: str, in_cells: str, low_rank: str, **others: Any) -> Recipe
 
         from frugalsvm.auto import KERNELS_TRIED
         from frugalsvm.core.factor import inverse
+        from frugalsvm.core.slopes import sum_weighted_differences
 
         for kernel in KERNELS_TRIED:
             _fit(in_cells, {"kernel": kernel, "cell_size": 2}, kind)
             _fit(in_cells, {"kernel": kernel, **_TOO_COARSE_FOR_FLOAT32}, kind)
             _fit(low_rank, {"kernel": kernel, "n_components": 4}, kind)
-        inverse(np.eye(2))  # of learned metrics
+        inverse(np.eye(2))  # of learned metrics, as are these
+        sum_weighted_differences(*(np.eye(2) for _ in range(3)), np.zeros(2))
         _fit(estimator, {}, kind, n_rows=ROWS_THAT_FILL)
 
     return Recipe(60, run_all, estimator=estimator, family="tables", is_by_dtype=False, **others)
