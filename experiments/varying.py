@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from experiments.tasks import Task
+from frugalsvm.estimators.labels import is_numeral
 
 __all__ = ["SEEDS", "measured", "parsed_changes", "variations"]
 
@@ -56,20 +57,12 @@ def _put(settings: dict[str, Any], place: str, value: Any) -> Any:
     *above, name = place.split(".")
     for part in above:
         settings = settings.setdefault(part, {})
-    if isinstance(value, str) and value[:1] == "x" and _is_number(value[1:]):
+    if isinstance(value, str) and value[:1] == "x" and is_numeral(value[1:]):
         if name not in settings:
             raise ValueError(f"{place} has no value that {value} could multiply.")
         value = float(f"{settings[name] * float(value[1:]):.6g}")
     settings[name] = value
     return value
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def measured(results: list[dict[str, Any] | None]) -> str:

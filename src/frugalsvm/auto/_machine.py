@@ -43,6 +43,7 @@ from frugalsvm.compiling.threads import Threads, all_cores_unless, thread_count
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.estimators.constraints import check_constraints, is_auto, parsed_bytes, parsed_seconds
+from frugalsvm.estimators.labels import refuse_no_target
 from frugalsvm.estimators.unchanged import unchanged_on_error
 from frugalsvm.estimators.validation import numbers_with_weight, rows_that_count
 from frugalsvm.exceptions import ParameterError, warn_caller
@@ -141,8 +142,7 @@ class AutoMachine(AutoParameters, ThreadSafe, BaseEstimator):
         """
         with unchanged_on_error(self):
             self._check_params()
-            if y is None:
-                raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+            refuse_no_target(type(self).__name__, y)
             callbacks = [each for each in (self._print if self.verbose else None, callback) if each is not None]
             self._fit(X, y, sample_weight, feature_names, words, callbacks)
         return self

@@ -32,6 +32,7 @@ from frugalsvm.estimators.automatic import chooses
 from frugalsvm.estimators.calibrated import is_calibrated, n_held_out
 from frugalsvm.estimators.constraints import check_choice, check_count
 from frugalsvm.estimators.fit_warnings import warn_if_poor
+from frugalsvm.estimators.labels import refuse_no_target
 from frugalsvm.estimators.learner import begin
 from frugalsvm.estimators.seen_rows import for_known_rows, most_rows
 from frugalsvm.exceptions import ParameterError
@@ -254,8 +255,7 @@ class DaskEstimator(LazyPredictions):
     def _partitions(self, X, y, sample_weight) -> list[Source]:
         if is_outlier_detector(self):
             return sources_of(X, None, sample_weight)
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        refuse_no_target(type(self).__name__, y)
         return sources_of(X, y, sample_weight, in_columns=is_regressor(self))
 
     def _begin(self, cluster: Cluster, local: Any, X, y, sample_weight, callback) -> Training:

@@ -27,6 +27,7 @@ from frugalsvm.estimators.labels import (
     column_of,
     encoded_labels,
     example_weights,
+    refuse_no_target,
 )
 from frugalsvm.estimators.progress import following
 
@@ -112,8 +113,7 @@ class ScoreClassifier(CalibratedClassifier, Fits):
 
     def _validated(self, X, y, *, reset):
         """Rows, their labels as users have them, and the distinct ones."""
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        refuse_no_target(type(self).__name__, y)
         X = self._new_rows(X, self._first_dtype) if reset else self._known_rows(X, self._dtype)
         y = column_of(on_host(y))
         if X.shape[0] != y.shape[0]:

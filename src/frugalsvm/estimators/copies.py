@@ -4,8 +4,8 @@ Leave-one-out errors tell nothing of rows of which there are copies, such as tho
 several times, or of a bootstrap sample: what is left out is still there. Kernels too narrow win then, and errors look
 like none. `AutoSVC` and `AutoSVR` learn with these weights; `LocalSVC` and `LocalSVR` keep all rows, and warn.
 
-Rows of few values are alike by chance, too, and new rows will be like them. They are told apart by their targets, which
-rows that are alike by chance do not always share.
+Rows of few values are alike by chance, too, and new rows will be like them. Their targets show it: rows that
+are alike by chance do not always share them.
 """
 
 from collections.abc import Iterable, Sequence

@@ -11,7 +11,7 @@ from frugalsvm.core.capabilities import offers
 from frugalsvm.estimators.constraints import is_auto
 from frugalsvm.estimators.copies import weights_of_copies
 from frugalsvm.estimators.seen_rows import for_known_rows
-from frugalsvm.estimators.validation import numbers_with_weight
+from frugalsvm.estimators.validation import rows_that_count
 from frugalsvm.exceptions import PoorFitWarning, warn_caller
 
 _BLOCK_ROWS = 2**16
@@ -117,8 +117,8 @@ def warn_if_mean_is_as_good(estimator, targets, left: float) -> None:
 
 def warn_of_copies(estimator, rows, targets, weights) -> None:
     """Warn of many rows that are copies of others, where parameters are chosen by errors of rows left out."""
-    known = numbers_with_weight(weights, len(rows))
-    if len(known) < FEW or _is_compared() or (merged := weights_of_copies(rows[known].T, targets[:, known])) is None:
+    rows, targets = rows_that_count(rows, weights), rows_that_count(targets.T, weights).T
+    if len(rows) < FEW or _is_compared() or (merged := weights_of_copies(rows.T, targets)) is None:
         return
     warn_caller(
         f"{np.mean(merged == 0.0):.0%} of the rows are the same as others, with the same targets. If they are copies "

@@ -78,6 +78,12 @@ def classes_in(y) -> np.ndarray:
     return found
 
 
+def refuse_no_target(name: str, y: Any) -> None:
+    """Refuse to learn without targets; ``name`` is that of the estimator."""
+    if y is None:
+        raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+
+
 def refuse_no_numbers(y: Any) -> None:
     """Refuse targets that NumPy would make nanoseconds of, and text that is not a number."""
     kind = getattr(getattr(y, "dtype", None), "kind", "")
@@ -85,11 +91,12 @@ def refuse_no_numbers(y: Any) -> None:
         raise ValueError("y has dates or durations: make numbers of them, such as days since the first one.")
     if kind in ("O", "U"):
         for value in np.asarray(y, object).ravel():
-            if isinstance(value, str) and not _is_number(value):
+            if isinstance(value, str) and not is_numeral(value):
                 raise ValueError(f"y has text, such as {str(value)!r}, and a regressor learns numbers.")
 
 
-def _is_number(text: str) -> bool:
+def is_numeral(text: str) -> bool:
+    """Whether text is a number as Python writes it."""
     try:
         float(text)
     except ValueError:

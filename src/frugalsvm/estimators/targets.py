@@ -14,7 +14,7 @@ from frugalsvm._locks import shared
 from frugalsvm._stored import ABOVE_ZERO, stored
 from frugalsvm.arrays.namespace import on_host
 from frugalsvm.estimators.kernel_model import Fits, FitsAndFollows
-from frugalsvm.estimators.labels import refuse_no_numbers
+from frugalsvm.estimators.labels import refuse_no_numbers, refuse_no_target
 from frugalsvm.estimators.parameters import parameters
 from frugalsvm.lowrank.losses import Pinball
 from frugalsvm.lowrank.targets import explained
@@ -59,8 +59,7 @@ class TargetScale(NamedTuple):
 
 def checked_targets(name: str, y: Any, X: Any) -> tuple[np.ndarray, bool]:
     """Finite targets of bearable size as (n, n_targets), and whether they came in columns."""
-    if y is None:
-        raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+    refuse_no_target(name, y)
     refuse_no_numbers(y)
     if not _are_plain(y, X):
         y = check_array(on_host(y), ensure_2d=False, dtype=np.float64, input_name="y")

@@ -41,11 +41,11 @@ def card_of(contents: dict[str, Any], model_file: Path) -> str:
     """The card of a model file of which the contents are known."""
     model, written = load(model_file), datetime.fromtimestamp(model_file.stat().st_mtime, UTC)
     about, measures = _apart(data_facts(contents))
-    told = contents["training"].get("told") or ()  # how `auto` came to its choice
+    sentences = contents["training"].get("told") or ()  # how `auto` came to its choice
     parts = [
         f"<p>{escape(kind_of(contents))} ({escape(contents['estimator'])}).</p>",
         _section("What it was trained on", _facts(about) + _ranges(model, contents)),
-        _section("How", _facts(model_facts(contents)) + "".join(f"<p>{escape(str(each))}</p>" for each in told)),
+        _section("How", _facts(model_facts(contents)) + "".join(f"<p>{escape(str(each))}</p>" for each in sentences)),
         _section("How good it is", _quality(measures)),
         _section("What matters", _importances(model, contents)),
         _section("What it refuses", _refusals(model, contents)),

@@ -7,7 +7,7 @@ from scipy.sparse import csr_matrix, issparse
 from sklearn.utils.validation import column_or_1d
 
 from frugalsvm._stored import is_finite, is_matrix, stored
-from frugalsvm.estimators.labels import classes_in, refuse_no_numbers
+from frugalsvm.estimators.labels import classes_in, refuse_no_numbers, refuse_no_target
 from frugalsvm.estimators.targets import check_target_size
 from frugalsvm.estimators.validation import validated_rows
 from frugalsvm.pipelines.frames import FrameColumns, check_names, is_frame, kinds_to_learn, split_frame
@@ -81,8 +81,7 @@ def check_lengths(X, columns) -> None:
 
 def checked_labels(name: str, y, X, *, classifies: bool, several: bool) -> np.ndarray:
     """Labels of the rows of ``X``; for a regressor finite numbers, in columns where it takes ``several``."""
-    if y is None:
-        raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+    refuse_no_target(name, y)
     y = np.asarray(y) if several else y
     if not classifies:
         refuse_no_numbers(y)

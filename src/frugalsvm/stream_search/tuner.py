@@ -16,7 +16,7 @@ from frugalsvm.compiling.threads import Threads, blas_threads, thread_count
 from frugalsvm.estimators.automatic import may_follow
 from frugalsvm.estimators.bsgd import BSGDClassifier
 from frugalsvm.estimators.constraints import check_count
-from frugalsvm.estimators.labels import check_two_classes, classes_in, column_of, distinct_labels
+from frugalsvm.estimators.labels import check_two_classes, classes_in, column_of, distinct_labels, refuse_no_target
 from frugalsvm.estimators.targets import checked_weights
 from frugalsvm.estimators.unchanged import LONG_BATCH, unchanged_on_error, undone_on_error
 from frugalsvm.estimators.validation import rows_that_count, validated_rows
@@ -196,8 +196,7 @@ class StreamTuner(ClassifierMixin, ThreadSafe, BaseEstimator):
         thread_count(self.n_jobs)
 
     def _checked(self, X, y, sample_weight, *, reset):
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        refuse_no_target(type(self).__name__, y)
         X, y = validated_rows(self, X, reset=reset), column_of(y)
         if X.shape[0] != len(y):
             raise ValueError(f"X has {X.shape[0]} rows, but y has {len(y)} labels: inconsistent numbers of samples.")
